@@ -1,0 +1,75 @@
+# Two commands on a fresh machine with Python 3.11 (or newer), venv, pip and make:
+#   make demo    install into .venv, run the demonstration, print the path of its report
+#   make test    install what the tests need, run them
+# Everything lives in .venv. A stamp is written there only after pip has succeeded, so an
+# interrupted installation is taken up again and a finished one is not repeated.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+
+# Tests and experiments on real data find it here; without it they are skipped (in CI: they fail).
+DATA := $(abspath ../shared/data)
+ifneq ($(wildcard $(DATA)),)
+export SETVEIL_DATA ?= $(DATA)
+endif
+
+.PHONY: help demo test test-all check format bench bench-small clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
+
+# A virtual environment that is there and works is kept; a broken one is made anew.
+$(VENV)/.made: pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "setveil needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(BIN)/python -m pip --version > /dev/null 2>&1 || { \
+	  echo "making $(VENV) ..."; "$(PYTHON)" -m venv --clear $(VENV); }
+	@$(PIP) --upgrade 'pip>=25.1,<27'  # --group needs 25.1
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made
+	@echo "installing setveil ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.installed
+	@echo "installing what '$*' needs ..."
+	@$(PIP) --group $*
+	@touch $@
+
+demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report
+	@$(BIN)/setveil demo
+
+test: $(VENV)/.installed-test ## install what tests need, run all but the slow ones
+	@$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.installed-test ## run every test, the slow ones too
+	@$(PYTEST)
+
+check: $(VENV)/.installed-check $(VENV)/.installed-test ## ruff, formatting, mypy strict
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+format: $(VENV)/.installed-check ## let ruff fix and format
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+bench: $(VENV)/.installed-test ## measure everything; writes docs/performance.md
+	@$(BIN)/python -m benchmarks --write docs/performance.md
+
+bench-small: $(VENV)/.installed-test ## the same on small data, in a minute or two
+	@$(BIN)/python -m benchmarks --small
+
+clean: ## remove the environment and what tools left
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis setveil-demo

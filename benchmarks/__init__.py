@@ -1,0 +1,1 @@
+"""Speed, memory and loss, stated as ratios within one run; `make bench` runs them all."""

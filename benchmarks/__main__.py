@@ -1,0 +1,66 @@
+"""Run the benchmarks: ``python -m benchmarks [--small] [--write docs/performance.md]``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.row import Row
+
+GROUPS = {
+    "Reading": "benchmarks.read",
+    "Clustering": "benchmarks.clustering",
+    "Command line": "benchmarks.commands",
+}
+
+
+def page(results: dict[str, list[Row]], *, small: bool) -> str:
+    """Return the page that documents the figures."""
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    lines = [
+        "# Performance",
+        "",
+        "Written by `make bench`; do not edit by hand. Every ratio compares two things measured",
+        "in the same run on the same machine; absolute times depend on the machine.",
+        "",
+        f"Machine: {machine}{', small sizes' if small else ''}.",
+        "",
+    ]
+    for group, rows in results.items():
+        lines += [f"## {group}", "", "| what | target | measured | |", "|---|---|---|---|"]
+        marks = {True: "reached", False: "**missed**", None: ""}
+        lines += [
+            f"| {row.name} | {row.target} | {row.value:.3g} {row.unit} | {marks[row.holds]} |"
+            for row in rows
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run, print, and write the page if asked to; exit 1 when a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("--small", action="store_true", help="sizes that take seconds")
+    parser.add_argument("--only", choices=[name.lower() for name in GROUPS], help="one group")
+    parser.add_argument("--write", type=Path, help="the page to write")
+    chosen = parser.parse_args()
+    results = {}
+    for group, module in GROUPS.items():
+        if chosen.only in (None, group.lower()):
+            results[group] = importlib.import_module(module).run(small=chosen.small)
+    text = page(results, small=chosen.small)
+    print(text)
+    if chosen.write:
+        chosen.write.write_text(text, encoding="utf-8")
+    missed = [row for rows in results.values() for row in rows if row.holds is False]
+    return 1 if missed and not chosen.small else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

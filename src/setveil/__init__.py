@@ -1,0 +1,73 @@
+"""setveil: anonymize, verify, attack and measure set-valued data before it is published.
+
+>>> import setveil
+>>> table = setveil.TransactionTable.from_rows([["flu", "cough"], ["flu"], ["cough", "flu"]])
+>>> len(table)
+3
+
+The names below are imported when they are first used, so that ``import setveil`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from setveil import anonymize, audit, guarantee, measure
+    from setveil.data.readers import read, read_reported
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.data.writers import write
+    from setveil.errors import SetveilError
+    from setveil.release.store import load_key, load_manifest, load_release, save, save_key
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "SetveilError": "setveil.errors",
+    "Taxonomy": "setveil.data.taxonomy",
+    "TransactionTable": "setveil.data.table",
+    "load_key": "setveil.release.store",
+    "load_manifest": "setveil.release.store",
+    "load_release": "setveil.release.store",
+    "read": "setveil.data.readers",
+    "read_reported": "setveil.data.readers",
+    "save": "setveil.release.store",
+    "save_key": "setveil.release.store",
+    "write": "setveil.data.writers",
+}
+_MODULES = ("anonymize", "audit", "guarantee", "measure")
+
+__all__ = [
+    "SetveilError",
+    "Taxonomy",
+    "TransactionTable",
+    "anonymize",
+    "audit",
+    "guarantee",
+    "load_key",
+    "load_manifest",
+    "load_release",
+    "measure",
+    "read",
+    "read_reported",
+    "save",
+    "save_key",
+    "write",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        found: object = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        found = importlib.import_module(f"setveil.{name}")
+    else:
+        raise AttributeError(f"module 'setveil' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,79 @@
+"""What every anonymizer shares: the order of work and the checks before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from setveil.errors import InfeasibleError, InputError, ParameterError
+
+if TYPE_CHECKING:
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Anonymization
+
+
+@runtime_checkable
+class Anonymizer(Protocol):
+    """A method with its parameters; `requires` names the inputs it cannot do without."""
+
+    requires: ClassVar[frozenset[str]]
+
+    def anonymize(self, table: TransactionTable, **inputs: Any) -> Anonymization:  # noqa: ANN401
+        """Turn a table into a release, its private key and the promise that holds for it."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LeafRows:
+    """The records in canonical order, as sorted rows of taxonomy leaves.
+
+    ``order[i]`` is the place of row `i` in the table that was given.
+    """
+
+    order: Int64Array
+    offsets: Int64Array
+    leaves: Int32Array
+    taxonomy: Taxonomy
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+
+def check_k(k: int, *, least: int = 1) -> None:
+    """Refuse a group size that means nothing."""
+    if isinstance(k, bool) or not isinstance(k, int) or k < least:
+        raise ParameterError(f"k is {k!r}", fix=f"use a whole number of at least {least}")
+
+
+def check_enough(table: TransactionTable, k: int) -> None:
+    """Refuse data that no group of `k` records can be made of."""
+    if len(table) == 0:
+        raise InputError("the data has no records", fix="check the file and its format")
+    if len(table) < k:
+        raise InfeasibleError(
+            f"k is {k}, but the data has only {len(table)} records",
+            fix=f"use k of at most {len(table)}",
+        )
+
+
+def leaf_rows(table: TransactionTable, taxonomy: Taxonomy) -> LeafRows:
+    """Sort the records canonically and map their items to leaves of the taxonomy."""
+    occurring = np.flatnonzero(table.supports())
+    names = [table.vocabulary[i] for i in occurring.tolist()]
+    tree = taxonomy.for_items(names)
+    leaf = np.full(table.n_items, -1, dtype=np.int32)
+    leaf[occurring] = tree.leaf_of(names)
+    order = table.canonical_order()
+    ordered = table.take(order)
+    rows = np.repeat(np.arange(len(ordered), dtype=np.int64), ordered.lengths)
+    keys = rows * len(tree) + leaf[ordered.items]
+    keys.sort()
+    return LeafRows(
+        order=order,
+        offsets=ordered.offsets,
+        leaves=(keys % len(tree)).astype(np.int32),
+        taxonomy=tree,
+    )

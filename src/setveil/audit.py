@@ -1,0 +1,255 @@
+"""One method on one table, start to end: anonymize, verify independently, measure, time.
+
+The judge never sees how the release was made: :func:`run_method` hands the finished release to the
+guarantee and to the measures, which know nothing of the method.
+
+>>> from setveil import Taxonomy, TransactionTable
+>>> table = TransactionTable.from_rows([["apple"], ["pear"], ["apple", "beef"], ["pear", "beef"]])
+>>> food = Taxonomy.from_parents({"apple": "fruit", "pear": "fruit", "beef": "meat",
+...                               "fruit": "food", "meat": "food"})
+>>> run = run_method("gather", {"k": 2}, table, food)
+>>> run.name, run.keeps_promise, run.consistent
+('gather-k2', True, True)
+>>> run.release.to_rows()
+[['fruit', 'beef'], ['fruit', 'beef'], ['fruit'], ['fruit']]
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from setveil.errors import ParameterError
+from setveil.registry import Entry, entries, find, params_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from setveil.anonymize.base import Anonymizer
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.guarantee.base import Guarantee, Verdict
+    from setveil.release.base import Key, Release, Step
+
+    Progress = Callable[[str, int, int], None]
+    Measures = Mapping[str, float | int | None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """A method with its parameters, what it published, and what became of the promise and the data.
+
+    Parameters
+    ----------
+    method
+        The registered name.
+    params
+        The parameters that were given; all others had their defaults.
+    release, key, promise, log, figures
+        What the anonymizer returned (see :class:`setveil.release.base.Anonymization`).
+    verdict
+        The independent check of `promise` on `release`; None where nothing was promised.
+    consistent
+        Whether every original record is one that its published record allows.
+    measures
+        What :func:`setveil.measure.measure_all` says.
+    seconds
+        Wall time of the stages ``anonymize``, ``verify``, ``measure``.
+    """
+
+    method: str
+    params: dict[str, Any]
+    release: Release
+    key: Key
+    promise: Guarantee | None
+    verdict: Verdict | None
+    consistent: bool
+    measures: Measures
+    log: tuple[Step, ...]
+    figures: dict[str, Any]
+    seconds: dict[str, float]
+
+    @property
+    def keeps_promise(self) -> bool:
+        """Whether something was promised, and the check is certain that it holds."""
+        return self.verdict is not None and self.verdict.holds and self.verdict.exact
+
+    @property
+    def title(self) -> str:
+        """What a reader calls the run."""
+        k = self.params.get("k")
+        return self.variant if k is None else f"{self.variant}, k = {k}"
+
+    @property
+    def variant(self) -> str:
+        """The method with its given parameters other than k: what stays the same along a curve."""
+        rest = [
+            value if isinstance(value, str) else f"{name} {value}"
+            for name, value in self.params.items()
+            if name != "k"
+        ]
+        return f"{self.method} ({', '.join(rest)})" if rest else self.method
+
+    @property
+    def name(self) -> str:
+        """A name for files and links: the method and its given parameters."""
+        parts = [
+            value if isinstance(value, str) else f"{name}{value}"
+            for name, value in self.params.items()
+        ]
+        return re.sub(r"[^a-z0-9.-]+", "", "-".join([self.method, *parts]).lower())
+
+
+def applicable(*, taxonomy: bool) -> list[Entry]:
+    """Return the registered anonymizers that need nothing beyond the data and what is there.
+
+    >>> [entry.name for entry in applicable(taxonomy=True)][:2]
+    ['clump', 'gather']
+    """
+    there = {"taxonomy"} if taxonomy else set()
+    return [
+        entry
+        for entry in entries("anonymizer")
+        if cast("type[Anonymizer]", entry.target).requires <= there
+    ]
+
+
+def build(name: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401  (any registered class)
+    """Return the anonymizer of this name with these parameters, or say which ones it takes.
+
+    >>> build("clump", {"k": 3}).k
+    3
+    """
+    target = find("anonymizer", name).target
+    known = [param.name for param in params_of(target)]
+    unknown = sorted(set(params) - set(known))
+    if unknown:
+        raise ParameterError(
+            f"{name} has no parameter {', '.join(map(repr, unknown))}",
+            fix=f"use {', '.join(known)}",
+        )
+    return target(**params)
+
+
+def tree_over(table: TransactionTable, taxonomy: Taxonomy) -> Taxonomy:
+    """Return the tree with a leaf for each item that occurs: the one that all stages must share.
+
+    >>> from setveil import Taxonomy, TransactionTable
+    >>> dogs = Taxonomy.from_parents({"poodle": "dog"})
+    >>> tree_over(TransactionTable.from_rows([["dog"]]), dogs).ids
+    ('dog', 'dog (itself)', 'poodle')
+    """
+    occurring = np.flatnonzero(table.supports()).tolist()
+    return taxonomy.for_items(table.vocabulary[item] for item in occurring)
+
+
+def run_method(
+    name: str,
+    params: Mapping[str, Any],
+    table: TransactionTable,
+    taxonomy: Taxonomy | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Run:
+    """Anonymize `table`, check the promise from the release alone, and measure what was lost.
+
+    Parameters
+    ----------
+    name, params
+        A registered anonymizer and its parameters.
+    table, taxonomy
+        The data.
+    progress
+        Called with (stage, done, total) while the method works.
+
+    Returns
+    -------
+    Run
+        A broken promise is a verdict in it, not an error.
+    """
+    from setveil.measure import measure_all  # noqa: PLC0415  (numba only when something runs)
+
+    method = build(name, params)
+    if taxonomy is not None:
+        taxonomy = tree_over(table, taxonomy)
+    given = {"taxonomy": taxonomy}
+    started = time.perf_counter()
+    made = method.anonymize(
+        table, **{need: given[need] for need in method.requires}, progress=progress
+    )
+    anonymized = time.perf_counter()
+    verdict = made.promise.check(made.release) if made.promise is not None else None
+    consistent = made.release.is_consistent_with(table, made.key, taxonomy)
+    verified = time.perf_counter()
+    measures = measure_all(
+        made.release,
+        table,
+        key=made.key,
+        taxonomy=taxonomy,
+        rng=np.random.default_rng(0),  # the same count queries for every run: comparable errors
+    )
+    return Run(
+        method=name,
+        params=dict(params),
+        release=made.release,
+        key=made.key,
+        promise=made.promise,
+        verdict=verdict,
+        consistent=consistent,
+        measures=measures,
+        log=made.log,
+        figures=made.figures,
+        seconds={
+            "anonymize": anonymized - started,
+            "verify": verified - anonymized,
+            "measure": time.perf_counter() - verified,
+        },
+    )
+
+
+def save_run(run: Run, directory: Path, key_file: Path) -> Run:
+    """Write a run's release and its key, and judge what was written.
+
+    The release is read back and checked against the promise in its own manifest: the verdict of
+    the returned run is about the files, as `setveil verify` would give it. Files of an earlier
+    run are replaced.
+    """
+    from setveil.guarantee import from_manifest  # noqa: PLC0415  (start-up time)
+    from setveil.release import store  # noqa: PLC0415  (start-up time)
+
+    store.save_key(run.key, key_file)
+    manifest = store.save(
+        run.release,
+        directory,
+        method=run.method,
+        params=run.params,
+        promise=run.promise,
+        force=True,
+    )
+    if manifest.promise is None:
+        return run
+    promise = from_manifest(manifest.promise["name"], manifest.promise["params"])
+    return replace(run, verdict=promise.check(store.load_release(directory)))
+
+
+def recommend(runs: Sequence[Run], *, k: int) -> Run | None:
+    """Return the run with the least GGD share among those that keep `k` or more, checked.
+
+    Runs that cannot be measured, that contradict the original or whose promise is not certain
+    are never recommended; None when nothing is left. Ties go to the larger k, then by name.
+    """
+    fit = [
+        (run.measures["ggd_share"], -run.promise.params()["k"], run.name, run)
+        for run in runs
+        if run.promise is not None
+        and run.keeps_promise
+        and run.consistent
+        and run.promise.params().get("k", 0) >= k
+        and run.measures["ggd_share"] is not None
+    ]
+    return min(fit, key=lambda entry: entry[:3])[-1] if fit else None

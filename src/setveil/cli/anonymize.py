@@ -1,0 +1,289 @@
+"""``setveil anonymize METHOD``: a command for each registered method, with its own options."""
+
+import inspect
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperGroup
+
+from setveil.cli.inputs import (
+    DelimiterOption,
+    FormatOption,
+    IdOption,
+    ItemOption,
+    MissingOption,
+    OnErrorOption,
+    ParentsOption,
+    SeedOption,
+    TaxonomyOption,
+    must_be_free,
+    only_one_stdin,
+    read_table,
+    read_taxonomy,
+)
+from setveil.cli.output import (
+    JsonOption,
+    Progress,
+    QuietOption,
+    compiling_announced,
+    emit,
+    say,
+)
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+    from setveil.registry import Entry, Param
+    from setveil.release.base import Anonymization
+
+EXAMPLE = "Example: setveil anonymize {name} visits.csv --taxonomy tree.csv{options} -o release"
+
+
+class Methods(TyperGroup):
+    """The registered anonymizers as commands."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the methods."""
+        from setveil.registry import entries
+
+        del ctx
+        return [entry.name for entry in entries("anonymizer")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Build the command of a method; for an unknown one, say which there are."""
+        from setveil.registry import find
+
+        del ctx
+        return command_for(find("anonymizer", cmd_name))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each method with the whole line that describes it."""
+        from setveil.registry import entries
+
+        del ctx
+        with formatter.section("Methods"):
+            formatter.write_dl([(each.name, each.summary) for each in entries("anonymizer")])
+
+
+anonymize_app = typer.Typer(
+    cls=Methods,
+    no_args_is_help=True,
+    subcommand_metavar="METHOD DATA -o RELEASE [OPTIONS]",
+    rich_markup_mode=None,
+    add_completion=False,
+    epilog="`setveil anonymize METHOD --help` shows a method's own options.",
+)
+
+
+@anonymize_app.callback()
+def anonymize() -> None:
+    """Turn a data file into a release that may be published."""
+
+
+def command_for(entry: "Entry") -> Any:
+    """Return the command of one method: its parameters as options, then those all methods share."""
+    from setveil.registry import params_of
+
+    own = [option_for(param) for param in params_of(entry.target)]
+    given = inspect.signature(run).parameters.values()
+    shared = [parameter for parameter in given if parameter.name not in {"entry", "params"}]
+    names = [parameter.name for parameter in own]
+
+    def command(**values: Any) -> None:
+        params = {name: values.pop(name) for name in names}
+        run(entry, params, **values)
+
+    arguments = [p for p in shared if p.default is p.empty]
+    options = [p for p in shared if p.default is not p.empty]
+    parameters = [*arguments, *own, *options]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__doc__ = f"{entry.summary}\n\nPaper: {entry.paper}."
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    options_shown = f" --{names[0]} {own[0].default}" if own else ""
+    example = EXAMPLE.format(name=entry.name, options=options_shown)
+    app.command(entry.name, epilog=example)(command)
+    return typer.main.get_command(app)
+
+
+def option_for(param: "Param") -> inspect.Parameter:
+    """Turn a method's parameter into an option: ``r: int | None`` becomes ``--r <int|none>``."""
+    annotation = param.type
+    settings: dict[str, Any] = {"help": f"{param.doc[:1].upper()}{param.doc[1:]}."}
+    members = [t for t in typing.get_args(annotation) if t is not types.NoneType]
+    if param.choices:
+        annotation = Literal[param.choices]
+    elif typing.get_origin(annotation) is types.UnionType and len(members) == 1:
+        annotation = members[0]
+        if not param.required and param.default is not None:
+            settings |= {
+                "parser": _or_none(annotation),
+                "metavar": f"<{annotation.__name__}|none>",
+            }
+    flag = f"--{param.name.replace('_', '-')}"
+    if annotation is bool:
+        flag = f"{flag}/--no-{flag.removeprefix('--')}"
+    return inspect.Parameter(
+        param.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if param.required else param.default,
+        annotation=Annotated[annotation, typer.Option(flag, **settings)],
+    )
+
+
+def _or_none(kind: type) -> Any:
+    """Return a parser for a value of this kind, or the word ``none``."""
+
+    def parse(text: Any) -> Any:
+        return None if str(text).lower() in {"none", "all"} else kind(text)
+
+    return parse
+
+
+def run(  # one parameter per option of the command line
+    entry: "Entry",
+    params: Mapping[str, Any],
+    *,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Records to anonymize; - reads stdin.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="RELEASE", help="Directory for the release."),
+    ],
+    taxonomy: TaxonomyOption = None,
+    missing: MissingOption = "error",
+    parents: ParentsOption = "error",
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="KEY", help="File for the private key (only you read it)."),
+    ] = None,
+    format: FormatOption = None,  # noqa: A002  (the option's name)
+    delimiter: DelimiterOption = None,
+    id: IdOption = None,  # noqa: A002
+    item: ItemOption = None,
+    on_error: OnErrorOption = "stop",
+    release_format: Annotated[
+        Literal["parquet", "jsonl", "csv"],
+        typer.Option("--release-format", help="Format of the published data file."),
+    ] = "parquet",
+    engine: Annotated[
+        Literal["local", "loopback"],
+        typer.Option("--engine", help="What runs the parts of the work."),
+    ] = "local",
+    seed: SeedOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace RELEASE and KEY.")] = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Read, anonymize, save; each check that needs no work comes before the work."""
+    only_one_stdin(data, taxonomy)
+    must_be_free(out, force=force)
+    if key is not None:
+        _check_key(key, out, force=force)
+    method = entry.target(**params)
+    if "taxonomy" in method.requires and taxonomy is None:
+        raise ParameterError(
+            f"{entry.name} generalizes items along a tree, and none is given",
+            fix="give one with --taxonomy FILE; `setveil taxonomy build` makes one",
+        )
+    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        progress("reading")
+        table = read_table(
+            data,
+            format=format,
+            delimiter=delimiter,
+            id=id,
+            item=item,
+            on_error=on_error,
+            quiet=quiet,
+        )
+        inputs: dict[str, Any] = {"engine": _engine(engine, seed), "progress": progress}
+        if taxonomy is not None and "taxonomy" in method.requires:
+            tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
+            inputs["taxonomy"] = tree.for_items(_items(table), missing=missing)
+        if seed is not None and engine == "local":
+            say(f"{entry.name} draws nothing at random: --seed changes nothing", quiet=quiet)
+        progress("anonymizing")
+        made = method.anonymize(table, **inputs)
+        progress("writing")
+        _save(made, entry.name, params, out, key, force=force, format=release_format)
+    result = {
+        "method": entry.name,
+        "params": dict(params),
+        "records": len(table),
+        "published": len(made.release),
+        "promise": None if made.promise is None else made.promise.describe(),
+        "release": str(out),
+        "key": None if key is None else str(key),
+    }
+    if json:
+        emit(result)
+    else:
+        _print(result)
+
+
+def _check_key(key: Path, out: Path, *, force: bool) -> None:
+    if out.absolute() in key.absolute().parents:
+        raise ParameterError(
+            "the key would lie inside the release, which is meant to be published",
+            where=str(key),
+            fix="keep the key elsewhere",
+        )
+    must_be_free(key, force=force)
+
+
+def _items(table: "TransactionTable") -> list[str]:
+    """Return the items that occur; a table may know names that no record holds."""
+    return [table.vocabulary[i] for i in table.supports().nonzero()[0].tolist()]
+
+
+def _engine(name: str, seed: int | None) -> Any:
+    from setveil.engine import Local, Loopback
+
+    return Local() if name == "local" else Loopback(seed=seed or 0)
+
+
+def _save(
+    made: "Anonymization",
+    method: str,
+    params: Mapping[str, Any],
+    out: Path,
+    key: Path | None,
+    *,
+    force: bool,
+    format: str,  # noqa: A002  (as in setveil.save)
+) -> None:
+    from setveil.release.store import save, save_key
+
+    beside = None if key is None else key.with_name(f".{key.name}.new")
+    try:
+        if beside is not None:
+            save_key(made.key, beside)
+        save(
+            made.release,
+            out,
+            method=method,
+            params=dict(params),
+            promise=made.promise,
+            force=force,
+            format=format,
+        )
+        if key is not None and beside is not None:
+            beside.replace(key)  # last: a key without its release would be debris
+    finally:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+
+
+def _print(result: Mapping[str, Any]) -> None:
+    records, published = result["records"], result["published"]
+    source = "" if records == published else f" of {records:,}"
+    typer.echo(f"{result['release']}: {published:,}{source} records by {result['method']}")
+    typer.echo(f"promise: {result['promise'] or 'none; this method promises nothing'}")
+    if result["key"] is not None:
+        typer.echo(f"private key: {result['key']} (do not publish it)")

@@ -1,0 +1,124 @@
+"""The options that name what a command reads, and the reading itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from setveil.cli.output import say
+from setveil.errors import InputError, ParameterError, ReleaseError
+
+if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+
+STDIN = "-"
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="fimi, basket, long, one-hot, jsonl or spmf; guessed when not given.",
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="TEXT", help="What separates fields; also tab or space."),
+]
+IdOption = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="Column that names the record of a line."),
+]
+ItemOption = Annotated[
+    str | None,
+    typer.Option("--item", metavar="COLUMN", help="Column (or JSON field) that holds the items."),
+]
+OnErrorOption = Annotated[
+    Literal["stop", "skip"],
+    typer.Option("--on-error", help="Stop at a malformed line of DATA, or skip and list it."),
+]
+TaxonomyOption = Annotated[
+    str | None, typer.Option("--taxonomy", metavar="FILE", help="Tree of the items.")
+]
+MissingOption = Annotated[
+    Literal["error", "attach-to-root"],
+    typer.Option("--missing", help="What to do with items that are not in the tree."),
+]
+ParentsOption = Annotated[
+    Literal["error", "first"],
+    typer.Option("--parents", help="What to do with a node that has several parents."),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="N", help="Seed of what is drawn at random.")
+]
+
+
+def read_table(
+    data: str,
+    *,
+    format: str | None,  # noqa: A002  (as in setveil.read)
+    on_error: str,
+    delimiter: str | None = None,
+    id: str | None = None,  # noqa: A002
+    item: str | None = None,
+    quiet: bool = False,
+) -> "TransactionTable":
+    """Read a table and say on stderr what was guessed, merged and skipped."""
+    from setveil.data.readers import read_reported
+
+    mode = "raise" if on_error == "stop" else on_error
+    table, report = read_reported(
+        data, format, delimiter=delimiter, id=id, item=item, on_error=mode
+    )
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    return table
+
+
+def read_taxonomy(
+    file: str, *, parents: Literal["error", "first"] = "error", quiet: bool = False
+) -> "Taxonomy":
+    """Read a tree and say on stderr what was guessed, added and dropped."""
+    from setveil.data import taxonomy_files
+
+    tree, report = taxonomy_files.read_taxonomy(file, parents=parents)
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    return tree
+
+
+def only_one_stdin(*files: str | None) -> None:
+    """Refuse to read two things from the one standard input."""
+    if sum(file == STDIN for file in files) > 1:
+        raise ParameterError("only one input can be -, the standard input", fix="name a file")
+
+
+def must_be_free(path: Path, *, force: bool) -> None:
+    """Refuse, before any work, to write over something that is there or where nothing can be.
+
+    >>> must_be_free(Path("nowhere/out"), force=False)
+    Traceback (most recent call last):
+    setveil.errors.ReleaseError: nowhere: there is no such directory. To fix: make it first.
+    """
+    if not path.parent.is_dir():
+        raise ReleaseError(
+            "there is no such directory", where=str(path.parent), fix="make it first"
+        )
+    if path.exists() and not force and not (path.is_dir() and not any(path.iterdir())):
+        raise ReleaseError(
+            "it exists already",
+            where=str(path),
+            fix="choose another name, or replace it with --force",
+        )
+
+
+def release_directory(release: str) -> Path:
+    """Return the directory of a release, or say what it should have been."""
+    path = Path(release)
+    if not path.is_dir():
+        what = "it is no directory" if path.exists() else "there is no such directory"
+        raise InputError(
+            what, where=release, fix="name the directory that `setveil anonymize -o` wrote"
+        )
+    return path

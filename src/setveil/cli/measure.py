@@ -1,0 +1,133 @@
+"""``setveil measure``: what a release lost against the original."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from setveil.cli.inputs import (
+    DelimiterOption,
+    FormatOption,
+    IdOption,
+    ItemOption,
+    MissingOption,
+    OnErrorOption,
+    ParentsOption,
+    SeedOption,
+    TaxonomyOption,
+    only_one_stdin,
+    read_table,
+    read_taxonomy,
+    release_directory,
+)
+from setveil.cli.output import (
+    JsonOption,
+    Progress,
+    QuietOption,
+    compiling_announced,
+    emit,
+    print_table,
+)
+from setveil.errors import InputError
+
+if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Key, Release
+
+MEANINGS = {
+    "ggd": "generalized group distortion: LM of each published node, 1 per unpublished item",
+    "ggd_share": "ggd per original item: 0 nothing lost, 1 nothing published",
+    "ncp": "mean penalty of an original item: 0 as it was, 1 suppressed",
+    "length_mean": "published nodes per record",
+    "level_mean": "mean level of the published nodes; the root is at level 1",
+    "records_kept": "published records per original record",
+    "items_kept": "published nodes per original item",
+    "items_exact": "share of the original items that are published as they were",
+    "items_suppressed": "share of the original items that are not published",
+    "are": "average relative error of count queries",
+    "are_low": "lower end of its 95% interval",
+    "are_high": "upper end of its 95% interval",
+}
+
+
+def measure(
+    *,
+    release: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="Directory that `setveil anonymize` wrote.")
+    ],
+    original: Annotated[
+        str, typer.Option("--original", metavar="DATA", help="The original data; - reads stdin.")
+    ],
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="KEY", help="The private key that --key wrote."),
+    ] = None,
+    taxonomy: TaxonomyOption = None,
+    missing: MissingOption = "error",
+    parents: ParentsOption = "error",
+    format: FormatOption = None,  # noqa: A002  (the option's name)
+    delimiter: DelimiterOption = None,
+    id: IdOption = None,  # noqa: A002
+    item: ItemOption = None,
+    on_error: OnErrorOption = "stop",
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure what a release lost against the original data.
+
+    What cannot be said without the key or the taxonomy is "n/a" (null in JSON).
+
+    Example: setveil measure release --original visits.csv --key visits.key --taxonomy tree.csv
+    """
+    import numpy as np
+
+    from setveil.measure import measure_all
+    from setveil.release.store import load_key, load_release
+
+    only_one_stdin(original, taxonomy)
+    directory = release_directory(release)
+    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        progress("loading")
+        published = load_release(directory)
+        private = None if key is None else load_key(key)
+        table = read_table(
+            original,
+            format=format,
+            delimiter=delimiter,
+            id=id,
+            item=item,
+            on_error=on_error,
+            quiet=quiet,
+        )
+        tree = None
+        if taxonomy is not None:
+            tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
+            names = [table.vocabulary[i] for i in table.supports().nonzero()[0].tolist()]
+            tree = tree.for_items(names, missing=missing)
+        _must_belong_together(published, table, private, tree)
+        progress("measuring")
+        rng = None if seed is None else np.random.default_rng(seed)
+        figures = measure_all(published, table, key=private, taxonomy=tree, rng=rng)
+    if json:
+        emit(figures)
+    else:
+        rows = [(name, value, MEANINGS.get(name, "")) for name, value in figures.items()]
+        print_table(["measure", "value", "meaning"], rows)
+
+
+def _must_belong_together(
+    published: "Release", table: "TransactionTable", key: "Key | None", tree: "Taxonomy | None"
+) -> None:
+    """Refuse to compare a release with data it cannot come from."""
+    fits = len(published) <= len(table)
+    if key is not None:
+        fits = fits and len(key) == len(published) and bool((key.records < len(table)).all())
+        if tree is not None:
+            fits = fits and published.is_consistent_with(table, key, tree)
+    if not fits:
+        raise InputError(
+            "the release cannot come from this original" + (" by this key" if key else ""),
+            fix="name the data and the key that `setveil anonymize` read and wrote",
+        )

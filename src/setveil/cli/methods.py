@@ -1,0 +1,86 @@
+"""``setveil methods``: what there is, with parameters and papers."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from setveil.cli.output import JsonOption, emit
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.registry import Entry
+
+
+def methods(
+    *,
+    json: JsonOption = False,
+    bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Print the papers as BibTeX entries.")
+    ] = False,
+) -> None:
+    """List the methods and guarantees with parameters and papers.
+
+    Example: setveil methods --bibtex > methods.bib
+    """
+    from setveil.registry import KINDS, entries
+
+    if json and bibtex:
+        raise ParameterError(
+            "--json and --bibtex exclude each other", fix="the JSON holds the BibTeX entries too"
+        )
+    found = [entry for kind in KINDS for entry in entries(kind)]
+    if json:
+        emit({"methods": [_as_json(entry) for entry in found]})
+    elif bibtex:
+        typer.echo("\n\n".join(_papers(found)))
+    else:
+        for i, entry in enumerate(found):
+            if i == 0 or found[i - 1].kind != entry.kind:
+                typer.echo(f"{'' if i == 0 else chr(10)}{entry.kind}s")
+            _print(entry)
+
+
+def _papers(found: "list[Entry]") -> list[str]:
+    """Return the BibTeX entries, each key once: one paper may stand behind several methods."""
+    import re
+
+    papers: dict[str, str] = {}
+    for entry in found:
+        for paper in re.split(r"^(?=@)", entry.bibtex, flags=re.MULTILINE):
+            if paper.strip():
+                papers.setdefault(paper.partition(",")[0], paper.strip())
+    return list(papers.values())
+
+
+def _as_json(entry: "Entry") -> dict[str, Any]:
+    from setveil.registry import params_of
+
+    return {
+        "kind": entry.kind,
+        "name": entry.name,
+        "summary": entry.summary,
+        "paper": entry.paper,
+        "bibtex": entry.bibtex,
+        "requires": sorted(getattr(entry.target, "requires", ())),
+        "params": [
+            {
+                "name": param.name,
+                "required": param.required,
+                "default": None if param.required else param.default,
+                "choices": list(param.choices),
+                "doc": param.doc,
+            }
+            for param in params_of(entry.target)
+        ],
+    }
+
+
+def _print(entry: "Entry") -> None:
+    from setveil.registry import params_of
+
+    typer.echo(f"  {entry.name}  ({entry.paper})")
+    typer.echo(f"    {entry.summary}")
+    for param in params_of(entry.target):
+        value = "required" if param.required else f"default {str(param.default).lower()}"
+        choices = f"; one of {', '.join(param.choices)}" if param.choices else ""
+        typer.echo(f"    --{param.name.replace('_', '-')}  {param.doc} ({value}{choices})")

@@ -1,0 +1,226 @@
+"""How every command speaks: results on stdout, everything else on stderr.
+
+Results go through :func:`emit` (``--json``) or :func:`print_table`; remarks through :func:`say`;
+long work through :class:`Progress`. :func:`reported` turns what a user can cause (bad input, a
+full disk, Ctrl-C, a reader that went away) into one line and an exit code.
+
+>>> emit({"records": 3})
+{"schema": 1, "records": 3}
+"""
+
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, Self
+
+import typer
+
+from setveil.errors import SetveilError
+
+SCHEMA = 1
+"""Version of the JSON that commands print; docs/json.md describes it."""
+
+VIOLATED, WRONG_USE, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, not text.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")]
+
+
+# --- results ----------------------------------------------------------------------------------
+
+
+def emit(result: Mapping[str, Any]) -> None:
+    """Print a result as one line of JSON, after the version of its schema.
+
+    Numbers of NumPy become plain ones; what is not a number becomes null, as JSON has no NaN.
+
+    >>> emit({"ncp": float("nan"), "café": [1, None]})
+    {"schema": 1, "ncp": null, "café": [1, null]}
+    """
+    sys.stdout.write(json.dumps(_plain({"schema": SCHEMA, **result}), ensure_ascii=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print columns on stdout; numbers stand to the right, None is shown as "n/a".
+
+    >>> print_table(["method", "ggd"], [["clump", 1200], ["gather", 640.5]])
+    method    ggd
+    clump   1,200
+    gather  640.5
+    """
+    body = [list(row) for row in rows]
+    cells = [[shown(value) for value in row] for row in body]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    right = [
+        bool(body) and all(isinstance(row[i], int | float | None) for row in body)
+        for i in range(len(header))
+    ]
+    for line in [list(header), *cells]:
+        columns = zip(line, widths, right, strict=True)
+        text = "  ".join(c.rjust(width) if r else c.ljust(width) for c, width, r in columns)
+        sys.stdout.write(text.rstrip() + "\n")
+
+
+def shown(value: object) -> str:
+    """Return a value as a person reads it.
+
+    >>> shown(1234567), shown(0.0456789), shown(None), shown(True), shown("x")
+    ('1,234,567', '0.04568', 'n/a', 'yes', 'x')
+    """
+    if value is None:
+        return "n/a"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return str(value)
+
+
+# --- remarks ----------------------------------------------------------------------------------
+
+
+def say(text: str, *, quiet: bool = False) -> None:
+    """Print a remark on stderr, unless the user asked for silence."""
+    if not quiet:
+        sys.stderr.write(f"{text}\n")
+
+
+class Progress:
+    """Show on the terminal's stderr what runs, once it has run for a second.
+
+    An instance is also the callback that anonymizers take: ``progress(stage, done, total)``.
+    Nothing is drawn when stderr is no terminal, or with ``quiet``.
+
+    >>> with Progress(quiet=True) as progress:
+    ...     progress("grouping", 1, 2)
+    """
+
+    delay = 1.0
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.visible = not quiet and sys.stderr.isatty()
+        self._state: tuple[str, int, int] = ("working", 0, 0)
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
+        """Say what runs and how far it is; a total of 0 means that nobody knows."""
+        with self._lock:
+            self._state = (stage, done, total)
+            if self._bar is not None:
+                self._bar.update(self._task, description=stage, completed=done, total=total or None)
+
+    def __enter__(self) -> Self:
+        if self.visible:
+            self._timer = threading.Timer(self.delay, self._show)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._timer = None
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        with self._lock:
+            if self._timer is None:  # the work ended while rich was being imported
+                return
+            stage, done, total = self._state
+            self._bar = Bar(console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(stage, completed=done, total=total or None)
+            self._bar.start()
+
+
+@contextmanager
+def compiling_announced(*, quiet: bool = False) -> Iterator[None]:
+    """Say it once when kernels have to be compiled, so that a slow first run explains itself.
+
+    Enter it after the imports: where numba is not loaded, nothing will be compiled.
+    """
+    if "numba" not in sys.modules:
+        yield
+        return
+    from numba.core import event
+
+    class Announcer(event.Listener):
+        said = False
+
+        def on_start(self, event: object) -> None:  # noqa: ARG002  (numba's signature)
+            if not self.said:
+                self.said = True
+                say("compiling kernels for this machine, once …", quiet=quiet)
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    announcer = Announcer()
+    event.register("numba:compile", announcer)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", announcer)
+
+
+# --- errors -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn what a user can cause into one message on stderr and an exit code.
+
+    Bad input and wrong use exit with 2, Ctrl-C with 130, a closed pipe with 141 (never 1, which
+    means "violated"). Anything else is a fault of setveil's and keeps its traceback.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except SetveilError as error:
+        raise _failed(str(error)) from None
+    except KeyboardInterrupt:
+        say("setveil: interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Python flushes stdout once more when it ends: give it something that takes the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(PIPE_CLOSED) from None
+    except MemoryError:
+        raise _failed("the memory of this machine is not enough for this data") from None
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise _failed(f"{where}{error.strerror or error}") from None
+
+
+def _failed(message: str) -> typer.Exit:
+    say(f"setveil: {message}")
+    return typer.Exit(WRONG_USE)

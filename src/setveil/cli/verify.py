@@ -1,0 +1,126 @@
+"""``setveil verify``: check a promise from nothing but the release."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from setveil.cli.inputs import release_directory
+from setveil.cli.output import (
+    UNDECIDED,
+    VIOLATED,
+    JsonOption,
+    Progress,
+    QuietOption,
+    compiling_announced,
+    emit,
+)
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from setveil.guarantee.base import Guarantee, Verdict
+
+
+def verify(
+    *,
+    release: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="Directory that `setveil anonymize` wrote.")
+    ],
+    guarantee: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--guarantee",
+            "-g",
+            metavar="SPEC",
+            help="What to check, such as k-anonymity:k=5; may be repeated. "
+            "Without it: what the release promises.",
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Check what a release promises, from nothing but the release.
+
+    Exit code 0: it holds; 1: it is violated, and the witnesses are printed; 2: wrong use;
+    3: not decided exactly.
+
+    Example: setveil verify release --guarantee k-anonymity:k=10
+    """
+    from setveil.release.store import load_release
+
+    directory = release_directory(release)
+    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        progress("loading")
+        asked = _asked(directory, guarantee)
+        published = load_release(directory)
+        progress("checking")
+        verdicts = [(each, each.check(published)) for each in asked]
+    code = _exit_code([verdict for _, verdict in verdicts])
+    if json:
+        emit(
+            {
+                "release": release,
+                "holds": code == 0,
+                "exact": all(verdict.exact for _, verdict in verdicts),
+                "checks": [_as_json(each, verdict) for each, verdict in verdicts],
+            }
+        )
+    elif not quiet or code != 0:
+        for each, verdict in verdicts:
+            _print(each, verdict)
+    if code:
+        raise typer.Exit(code)
+
+
+def _asked(directory: "Path", specs: list[str] | None) -> list["Guarantee"]:
+    from setveil.guarantee import from_manifest, parse
+    from setveil.release.store import load_manifest
+
+    if specs:
+        return [parse(spec) for spec in specs]
+    promise = load_manifest(directory).promise
+    if promise is None:
+        raise ParameterError(
+            "this release promises nothing, so there is nothing to check",
+            where=str(directory),
+            fix="say what to check, for example --guarantee k-anonymity:k=5",
+        )
+    return [from_manifest(promise["name"], promise["params"])]
+
+
+def _exit_code(verdicts: list["Verdict"]) -> int:
+    """Return 1 if anything is certainly violated, else 3 if anything is open, else 0."""
+    if any(verdict.exact and not verdict.holds for verdict in verdicts):
+        return VIOLATED
+    return 0 if all(verdict.exact for verdict in verdicts) else UNDECIDED
+
+
+def _as_json(guarantee: "Guarantee", verdict: "Verdict") -> dict[str, Any]:
+    from setveil.registry import name_of
+
+    return {
+        "guarantee": name_of(type(guarantee)),
+        "params": guarantee.params(),
+        "holds": verdict.holds,
+        "exact": verdict.exact,
+        "reason": verdict.reason,
+        "checked": verdict.checked,
+        "witnesses": [
+            {"items": list(w.items), "support": w.support, "required": w.required}
+            for w in verdict.witnesses
+        ],
+    }
+
+
+def _print(guarantee: "Guarantee", verdict: "Verdict") -> None:
+    from setveil.registry import name_of
+
+    settings = ",".join(f"{name}={value}" for name, value in guarantee.params().items())
+    state = "holds" if verdict.holds else "VIOLATED"
+    if not verdict.exact:
+        state = "not decided exactly"
+    typer.echo(f"{name_of(type(guarantee))}:{settings}  {state}: {verdict.reason}")
+    for witness in verdict.witnesses:
+        items = ", ".join(witness.items) or "(no items)"
+        typer.echo(f"  {{{items}}}: {witness.support:,}, required {witness.required}")

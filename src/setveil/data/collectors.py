@@ -1,0 +1,109 @@
+"""Growing tables: records come one by one, or pair by pair, and leave as compressed rows."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.data.table import TransactionTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def _numbering() -> defaultdict[str, int]:
+    """Return a dict that gives each new key the next number."""
+    return defaultdict(count().__next__)
+
+
+@dataclass(kw_only=True)
+class Collected:
+    """What a format's reader hands back: the table and how many repetitions it merged."""
+
+    table: TransactionTable
+    duplicates: int
+    notes: list[str] = field(default_factory=list)
+
+
+class RowCollector:
+    """Records of names, added one after the other.
+
+    >>> rows = RowCollector()
+    >>> rows.add(["b", "a", "b"])
+    >>> rows.add([])
+    >>> done = rows.finish()
+    >>> done.table.to_rows(), done.duplicates
+    ([['a', 'b'], []], 1)
+    """
+
+    def __init__(self) -> None:
+        self._numbers = _numbering()
+        self._flat = array("i")
+        self._ends = array("q", [0])
+
+    def add(self, names: Iterable[str]) -> None:
+        """Add a record."""
+        self._flat.extend(map(self._numbers.__getitem__, names))
+        self._ends.append(len(self._flat))
+
+    def finish(self) -> Collected:
+        """Return the table of all records."""
+        table = TransactionTable.from_csr(
+            np.frombuffer(self._ends, dtype=np.int64),
+            np.frombuffer(self._flat, dtype=np.int32),
+            self._numbers,
+        )
+        return Collected(table=table, duplicates=len(self._flat) - len(table.items))
+
+
+class PairCollector:
+    """Pairs of a record's id and an item, in any order; records keep that of their first pair.
+
+    >>> pairs = PairCollector()
+    >>> for record, item in [("p2", "flu"), ("p1", ""), ("p2", "gout")]:
+    ...     pairs.add(record, item)
+    >>> pairs.finish().table.to_rows()
+    [['flu', 'gout'], []]
+    """
+
+    def __init__(self) -> None:
+        self._records = _numbering()
+        self._numbers = _numbering()
+        self._rows = array("q")
+        self._flat = array("i")
+
+    def add(self, record: str, item: str) -> None:
+        """Add a pair; an empty item only makes sure that the record exists."""
+        row = self._records[record]
+        if item:
+            self._rows.append(row)
+            self._flat.append(self._numbers[item])
+
+    def finish(self) -> Collected:
+        """Return the table of all records."""
+        rows = np.frombuffer(self._rows, dtype=np.int64)
+        flat = np.frombuffer(self._flat, dtype=np.int32)
+        return collected_pairs(len(self._records), rows, flat, list(self._numbers))
+
+
+def collected_pairs(
+    n_records: int, rows: npt.NDArray[np.int64], flat: npt.NDArray[np.int32], names: list[str]
+) -> Collected:
+    """Gather pairs of a record's and an item's number into a table.
+
+    >>> collected_pairs(2, np.array([1, 0]), np.array([0, 0], np.int32), ["a"]).table.to_rows()
+    [['a'], ['a']]
+    """
+    if np.any(rows[1:] < rows[:-1]):
+        order = np.argsort(rows, kind="stable")
+        rows, flat = rows[order], flat[order]
+    offsets = np.zeros(n_records + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_records), out=offsets[1:])
+    table = TransactionTable.from_csr(offsets, flat, names)
+    return Collected(table=table, duplicates=len(flat) - len(table.items))

@@ -1,0 +1,88 @@
+"""Output files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from setveil.data.sources import shown_name
+from setveil.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def output_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing; it takes its name only when the block ends without an error.
+
+    The bytes go to a new file beside it, are flushed to the disk, and replace what was there in
+    one step. ``-`` writes to standard output; a device or a pipe is written directly.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder, "a.txt")
+    ...     with output_file(target) as out:
+    ...         _ = out.write(b"done")
+    ...     target.read_bytes(), [p.name for p in Path(folder).iterdir()]
+    (b'done', ['a.txt'])
+    """
+    if os.fspath(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        target = Path(os.path.realpath(path))  # a link stays a link to the new content
+        if target.is_dir():
+            raise InputError("this is a directory", where=shown_name(path), fix="name a file")
+        direct = target.exists() and not target.is_file()
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+    try:
+        if direct:
+            with target.open("wb") as out:
+                yield out
+        else:
+            yield from _replacing(target)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: str | os.PathLike[str], error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(
+        f"cannot be written: {reason}",
+        where=shown_name(path),
+        fix="check that the directory exists, can be written to and has room",
+    )
+
+
+def _replacing(target: Path) -> Iterator[BinaryIO]:
+    # Opened by hand and not by tempfile, so that the user's umask decides who may read it.
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(beside, flags, 0o666), "wb") as out:
+        try:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+            beside.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                beside.unlink()
+            raise
+    _flush_directory(target.parent)
+
+
+def _flush_directory(directory: Path) -> None:
+    """Make the new name last through a power cut, where directories can be opened."""
+    with suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,328 @@
+"""Set-valued data in memory: one compressed row per record over a sorted vocabulary."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import polars as pl
+
+Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary:
+    """The item names, sorted and without repetition; an item's number is its place here.
+
+    Sorting makes numbers independent of the order in which records were read.
+
+    >>> words = Vocabulary(names=("asthma", "flu"))
+    >>> words.number("flu")
+    1
+    >>> "gout" in words
+    False
+    """
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for before, after in zip(self.names, self.names[1:], strict=False):
+            if before >= after:
+                raise ParameterError(
+                    f"vocabulary names must be sorted and distinct, got {before!r} then {after!r}",
+                    fix="build tables with TransactionTable.from_rows or from_csr",
+                )
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+    def __getitem__(self, number: int) -> str:
+        return self.names[number]
+
+    def number(self, name: str) -> int:
+        """Return the number of a name, or say that it does not occur."""
+        try:
+            return self._numbers[name]
+        except KeyError:
+            raise InputError(
+                f"the item {name!r} does not occur in the data",
+                fix="check its spelling; `setveil inspect` lists the items",
+            ) from None
+
+
+def frozen(array: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """Return a read-only view (or a converted copy) of `array`; the caller's own stays writable."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def canonical_order(offsets: Int64Array, items: Int32Array) -> Int64Array:
+    """Return the order that sorts rows by length descending, then by their item numbers.
+
+    Equal rows keep their relative order. The result depends on nothing but the rows' content,
+    which is what lets a release carry no trace of the input's order.
+
+    >>> canonical_order(np.array([0, 1, 3, 4]), np.array([2, 0, 1, 1], dtype=np.int32)).tolist()
+    [1, 2, 0]
+    """
+    n = len(offsets) - 1
+    lengths = np.diff(offsets)
+    # One byte string per row, big-endian so that bytes compare as numbers: the complement of the
+    # length first, then the items. Sorting byte strings is C code with early exit.
+    keyed = np.empty(len(items) + n, dtype=">u4")
+    starts = offsets[:-1] + np.arange(n)
+    is_item = np.ones(len(keyed), dtype=bool)
+    is_item[starts] = False
+    keyed[starts] = np.uint32(0xFFFFFFFF) - lengths.astype(np.uint32)
+    keyed[is_item] = items
+    raw = keyed.tobytes()
+    ends = ((starts + 1 + lengths) * 4).tolist()
+    keys = [raw[start:end] for start, end in zip((starts * 4).tolist(), ends, strict=True)]
+    return np.array(sorted(range(n), key=keys.__getitem__), dtype=np.int64)
+
+
+def take_rows(
+    offsets: Int64Array, items: npt.NDArray[Any], order: Int64Array
+) -> tuple[Int64Array, npt.NDArray[Any]]:
+    """Return the rows `order` of a compressed row structure, in that order."""
+    lengths = np.diff(offsets)[order]
+    taken = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=taken[1:])
+    positions = np.arange(taken[-1]) + np.repeat(offsets[order] - taken[:-1], lengths)
+    return taken, items[positions]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TransactionTable:
+    """Records, each a set of items (or a bag, where a method needs one), in compressed rows.
+
+    Parameters
+    ----------
+    offsets
+        Row `i` holds ``items[offsets[i]:offsets[i + 1]]``; int64, length n + 1.
+    items
+        Item numbers, sorted within each row; int32.
+    vocabulary
+        The names behind the numbers.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["flu", "asthma"], [], ["flu"]])
+    >>> len(table), table.n_items, table[0]
+    (3, 2, ('asthma', 'flu'))
+    >>> table.to_rows()
+    [['asthma', 'flu'], [], ['flu']]
+    """
+
+    offsets: Int64Array
+    items: Int32Array
+    vocabulary: Vocabulary
+
+    def __post_init__(self) -> None:
+        offsets = frozen(self.offsets, np.int64)
+        items = frozen(self.items, np.int32)
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "items", items)
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(items):
+            raise ParameterError(
+                f"offsets must run from 0 to the number of items ({len(items)})",
+                fix="build tables with TransactionTable.from_rows or from_csr",
+            )
+        if np.any(np.diff(offsets) < 0):
+            raise ParameterError("offsets must not decrease", fix="use from_rows or from_csr")
+        if len(items) and (items.min() < 0 or items.max() >= len(self.vocabulary)):
+            raise ParameterError(
+                f"item numbers must lie in 0..{len(self.vocabulary) - 1}",
+                fix="build tables with TransactionTable.from_rows or from_csr",
+            )
+        if np.any(self._steps() < 0):
+            raise ParameterError(
+                "items must be sorted within each row", fix="use from_rows or from_csr"
+            )
+
+    def _steps(self) -> npt.NDArray[np.int32]:
+        """Differences between neighbours of the same row (positive where rows meet)."""
+        steps = np.diff(self.items)
+        borders = self.offsets[1:-1]
+        borders = borders[(borders > 0) & (borders < len(self.items))]
+        steps[borders - 1] = 1
+        return steps
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Iterable[str]], *, bags: bool = False) -> TransactionTable:
+        """Build a table from names; an item repeated within a record counts once unless `bags`.
+
+        >>> TransactionTable.from_rows([["b", "a", "b"]], bags=True)[0]
+        ('a', 'b', 'b')
+        """
+        numbers: dict[str, int] = {}
+        flat: list[int] = []
+        lengths: list[int] = []
+        for place, row in enumerate(rows):
+            if isinstance(row, str):
+                raise InputError(
+                    f"record {place + 1} is the text {row!r}, not a collection of items",
+                    fix="pass one list of item names per record",
+                )
+            before = len(flat)
+            for name in row:
+                if not isinstance(name, str):
+                    raise InputError(
+                        f"record {place + 1} holds {name!r}, which is not a text",
+                        fix="pass item names as strings",
+                    )
+                flat.append(numbers.setdefault(name, len(numbers)))
+            lengths.append(len(flat) - before)
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls.from_csr(offsets, np.array(flat, dtype=np.int64), list(numbers), bags=bags)
+
+    @classmethod
+    def from_csr(
+        cls,
+        offsets: npt.ArrayLike,
+        items: npt.ArrayLike,
+        names: Iterable[str],
+        *,
+        bags: bool = False,
+    ) -> TransactionTable:
+        """Build a table from arrays in any order: sorts names and rows, merges repetitions.
+
+        `names` must be distinct; names that no row uses stay in the vocabulary.
+        """
+        offsets = np.asarray(offsets, dtype=np.int64)
+        given = np.asarray(items)
+        names = list(names)
+        order = sorted(range(len(names)), key=names.__getitem__)
+        place = np.empty(len(names), dtype=np.int32)
+        place[order] = np.arange(len(names), dtype=np.int32)
+        # Row and item in one 64-bit key: a single numpy sort orders all rows at once.
+        width = np.int64(max(len(names), 1))
+        keys = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64) * width, np.diff(offsets))
+        keys += place[given]
+        if np.any(keys[1:] < keys[:-1]):
+            keys.sort()
+        if not bags and len(keys):
+            first = np.empty(len(keys), dtype=bool)
+            first[0] = True
+            np.not_equal(keys[1:], keys[:-1], out=first[1:])
+            if not first.all():
+                keys = keys[first]
+                borders = np.arange(len(offsets), dtype=np.int64) * width
+                offsets = np.searchsorted(keys, borders).astype(np.int64)
+        return cls(
+            offsets=offsets,
+            items=(keys % width).astype(np.int32),
+            vocabulary=Vocabulary(names=tuple(names[i] for i in order)),
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, id: str, item: str) -> TransactionTable:  # noqa: A002, ANN401
+        """Build a table from a long polars, pandas or pyarrow frame: one row per (record, item).
+
+        Records come in the order of their first row; rows whose item is null stand for a record
+        that may hold no item at all.
+
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"who": [7, 7, 3], "what": ["flu", "gout", "flu"]})
+        >>> TransactionTable.from_frame(frame, id="who", item="what").to_rows()
+        [['flu', 'gout'], ['flu']]
+        """
+        from setveil.data.frames import table_from_frame  # noqa: PLC0415  (polars only on demand)
+
+        return table_from_frame(frame, id_column=id, item_column=item)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a long polars frame with columns ``record`` (0, 1, …) and ``item``."""
+        import polars as pl  # noqa: PLC0415
+
+        names = np.array(self.vocabulary.names, dtype=object)
+        return pl.DataFrame(
+            {
+                "record": np.repeat(np.arange(len(self)), self.lengths),
+                "item": pl.Series(names[self.items].tolist(), dtype=pl.String),
+            }
+        )
+
+    def to_rows(self) -> list[list[str]]:
+        """Return the records as lists of item names."""
+        names = self.vocabulary.names
+        flat = [names[i] for i in self.items.tolist()]
+        bounds = self.offsets.tolist()
+        return [flat[a:b] for a, b in itertools.pairwise(bounds)]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, record: int) -> tuple[str, ...]:
+        n = len(self)
+        if not -n <= record < n:
+            raise IndexError(f"record {record} of a table with {n}")
+        record %= n
+        row = self.items[self.offsets[record] : self.offsets[record + 1]]
+        return tuple(self.vocabulary.names[i] for i in row.tolist())
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return (
+            f"<TransactionTable: {len(self):,} records, {self.n_items:,} items, "
+            f"{len(self.items):,} occurrences>"
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of names in the vocabulary."""
+        return len(self.vocabulary)
+
+    @cached_property
+    def lengths(self) -> Int64Array:
+        """Number of items of each record."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def is_bag(self) -> bool:
+        """Whether some record holds an item more than once."""
+        return bool(np.any(self._steps() == 0))
+
+    def supports(self) -> Int64Array:
+        """Return for each item the number of records that hold it.
+
+        >>> TransactionTable.from_rows([["a", "b"], ["b"]]).supports().tolist()
+        [1, 2]
+        """
+        items = self.items
+        if self.is_bag:
+            fresh = np.ones(len(items), dtype=bool)
+            fresh[1:] = self._steps() != 0
+            items = items[fresh]
+        return np.bincount(items, minlength=self.n_items)
+
+    def take(self, order: npt.ArrayLike) -> TransactionTable:
+        """Return the records `order`, in that order, over the same vocabulary."""
+        offsets, items = take_rows(self.offsets, self.items, np.asarray(order, dtype=np.int64))
+        return TransactionTable(offsets=offsets, items=items, vocabulary=self.vocabulary)
+
+    def canonical_order(self) -> Int64Array:
+        """Return the order by length descending, then item names: what every method works in."""
+        return canonical_order(self.offsets, self.items)

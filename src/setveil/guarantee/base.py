@@ -1,0 +1,61 @@
+"""What a guarantee is: a question about a release, answered exactly and with witnesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from setveil.data import TransactionTable
+    from setveil.release import Release
+
+
+@dataclass(frozen=True, kw_only=True)
+class Witness:
+    """An itemset that breaks a guarantee, with its support and what was required of it."""
+
+    items: tuple[str, ...]
+    support: int
+    required: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The answer of a check.
+
+    Parameters
+    ----------
+    holds
+        Whether the guarantee holds.
+    exact
+        Whether the answer is certain; a bound on work makes it uncertain and `reason` says so.
+    reason
+        One sentence for a person.
+    checked
+        How many things were looked at (records, itemsets).
+    witnesses
+        What breaks the guarantee, worst first; a sample where there are many.
+    """
+
+    holds: bool
+    exact: bool
+    reason: str
+    checked: int
+    witnesses: tuple[Witness, ...] = ()
+
+
+@runtime_checkable
+class Guarantee(Protocol):
+    """A privacy model with its parameters."""
+
+    def check(self, published: Release | TransactionTable) -> Verdict:
+        """Decide whether `published` keeps the promise, from nothing but what is in it."""
+        ...
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence."""
+        ...
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values; they are published with the release."""
+        ...

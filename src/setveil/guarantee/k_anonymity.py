@@ -1,0 +1,138 @@
+"""k-anonymity of whole records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil.data.table import TransactionTable
+from setveil.errors import ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.registry import register
+from setveil.release.generalized import GeneralizedRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from setveil.release.base import Release
+
+SHOWN = 20
+"""How many witnesses a verdict carries at most."""
+
+
+@register(
+    "guarantee",
+    "k-anonymity",
+    paper="Sweeney 2002; for set-valued data He & Naughton 2009",
+    bibtex="""
+    @article{sweeney2002kanonymity,
+      author  = {Sweeney, Latanya},
+      title   = {k-Anonymity: A Model for Protecting Privacy},
+      journal = {International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems},
+      volume  = {10}, number = {5}, pages = {557--570}, year = {2002}
+    }
+    @article{he2009anonymization,
+      author  = {He, Yeye and Naughton, Jeffrey F.},
+      title   = {Anonymization of Set-Valued Data via Top-Down, Local Generalization},
+      journal = {Proceedings of the VLDB Endowment},
+      volume  = {2}, number = {1}, pages = {934--945}, year = {2009}
+    }
+    """,
+)
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity:
+    """Every published record occurs at least k times.
+
+    However many items of a person are known, the published records that could be theirs then
+    come in groups of at least k equal ones. The check counts equal records and nothing else: it
+    knows no method, no key and no manifest. Equal means the same nodes (by id) equally often, or
+    the same items in a table. A release without records holds: nobody is in it.
+
+    Parameters
+    ----------
+    k
+        Least number of equal records.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["flu"], ["flu"], ["flu", "gout"]])
+    >>> verdict = KAnonymity(k=2).check(table)
+    >>> verdict.holds, verdict.reason
+    (False, '1 of 2 distinct records occur fewer than 2 times, the rarest 1 time')
+    >>> verdict.witnesses[0].items
+    ('flu', 'gout')
+    """
+
+    k: int = field(default=5, metadata={"doc": "least number of equal records"})
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise ParameterError(f"k is {self.k!r}", fix="use a whole number of at least 1")
+
+    def check(self, published: Release | TransactionTable) -> Verdict:
+        """Count the equal records of `published`; witnesses are the rare ones, rarest first."""
+        counts, shown = _count_rows(published)
+        records = counts.total()
+        rare = [row for row, count in counts.items() if count < self.k]
+        if not rare:
+            return Verdict(
+                holds=True, exact=True, reason=self._praise(counts, records), checked=records
+            )
+        # Ties by content, so that the verdict does not depend on the order of the records.
+        worst = nsmallest(SHOWN, rare, key=lambda row: (counts[row], row))
+        least = counts[worst[0]]
+        return Verdict(
+            holds=False,
+            exact=True,
+            reason=f"{len(rare):,} of {len(counts):,} distinct records occur fewer than "
+            f"{self.k} times, the rarest {least} time{'s' if least > 1 else ''}",
+            checked=records,
+            witnesses=tuple(
+                Witness(items=shown(row), support=counts[row], required=f"at least {self.k}")
+                for row in worst
+            ),
+        )
+
+    def _praise(self, counts: Counter[Any], records: int) -> str:
+        if not records:
+            return "there are no records, so none is rare"
+        return (
+            f"each of {len(counts):,} distinct records occurs at least "
+            f"{min(counts.values()):,} times"
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> KAnonymity(k=5).describe()
+        'every published record occurs at least 5 times'
+        """
+        return f"every published record occurs at least {self.k} times"
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return {"k": self.k}
+
+
+def _count_rows(
+    published: Release | TransactionTable,
+) -> tuple[Counter[Any], Callable[[Any], tuple[str, ...]]]:
+    """Count equal records; the second result turns a counted record into names."""
+    if isinstance(published, TransactionTable):
+        numbers, names = published.items, published.vocabulary.names
+    elif isinstance(published, GeneralizedRelease):
+        numbers, names = published.nodes, published.tree.names
+    else:
+        return Counter(tuple(sorted(row)) for row in published.to_rows()), tuple
+    raw = numbers.tobytes()
+    bounds = (published.offsets * numbers.itemsize).tolist()
+
+    def shown(row: bytes) -> tuple[str, ...]:
+        return tuple(names[i] for i in np.frombuffer(row, dtype=numbers.dtype).tolist())
+
+    return Counter(raw[start:end] for start, end in pairwise(bounds)), shown

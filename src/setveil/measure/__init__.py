@@ -1,0 +1,41 @@
+"""What a release is worth: plain functions of a release and the original it was made from."""
+
+from setveil.measure.generalization import (
+    ggd,
+    ggd_exact,
+    ggd_share,
+    items_exact,
+    items_kept,
+    items_suppressed,
+    length_mean,
+    level_mean,
+    ncp,
+    records_kept,
+)
+from setveil.measure.interval import Rate, wilson
+from setveil.measure.profile import Profile, profile
+from setveil.measure.queries import QueryError, average_relative_error, draw_queries
+from setveil.measure.summary import measure_all
+from setveil.measure.uniqueness import uniqueness
+
+__all__ = [
+    "Profile",
+    "QueryError",
+    "Rate",
+    "average_relative_error",
+    "draw_queries",
+    "ggd",
+    "ggd_exact",
+    "ggd_share",
+    "items_exact",
+    "items_kept",
+    "items_suppressed",
+    "length_mean",
+    "level_mean",
+    "measure_all",
+    "ncp",
+    "profile",
+    "records_kept",
+    "uniqueness",
+    "wilson",
+]

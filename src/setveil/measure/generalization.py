@@ -1,0 +1,153 @@
+"""What generalization and suppression cost: distortion, certainty, lengths, levels, shares."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.errors import NotApplicable
+from setveil.release.generalized import GeneralizedRelease
+
+if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Key, Release
+
+
+def generalized(release: Release) -> GeneralizedRelease:
+    """Return a release whose items are taxonomy nodes, or say that it is not one."""
+    if not isinstance(release, GeneralizedRelease):
+        raise NotApplicable(f"a release of the form {release.form!r} has no taxonomy nodes")
+    return release
+
+
+def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
+    """Return the generalized group distortion as an exact fraction.
+
+    Every published node v costs LM(v) = (leaves below v - 1) / (all leaves - 1), and every item
+    of the original that is not published costs 1: a suppressed one, and also one that shares its
+    published node with another (Partition publishes sets, so two fruits become one "fruit").
+
+    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil.release import publish_groups
+    >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
+    >>> release, _ = publish_groups(tree, group_offsets=[0, 1], group_of=[0, 0], hides=True,
+    ...                             group_nodes=[tree.node("a … b")])
+    >>> ggd_exact(release, TransactionTable.from_rows([["a"], ["b", "d"]]))
+    Fraction(5, 3)
+
+    References
+    ----------
+    A. Milani Fard and K. Wang, "An effective clustering approach to web query log
+    anonymization", 2010.
+    """
+    form = generalized(release)
+    suppressed = len(original.items) - len(form.nodes)
+    widening = int((form.tree.leaves[form.nodes] - 1).sum())
+    return Fraction(widening, max(form.tree.n_leaves - 1, 1)) + suppressed
+
+
+def ggd(release: Release, original: TransactionTable) -> float:
+    """Return the generalized group distortion; see :func:`ggd_exact`."""
+    return float(ggd_exact(release, original))
+
+
+def ggd_share(release: Release, original: TransactionTable) -> float:
+    """Return the distortion per original item: 0 nothing lost, 1 everything suppressed."""
+    return float(ggd_exact(release, original) / _occurrences(original))
+
+
+def ncp(
+    release: Release,
+    original: TransactionTable,
+    *,
+    key: Key | None = None,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the mean normalized certainty penalty of the original items.
+
+    An item published as itself costs 0, one published as a node with several leaves costs that
+    node's share of all leaves, a suppressed one costs 1. (A node with a single leaf says as much
+    as the leaf, and costs 0.)
+
+    Where items may have been left out, every published node stands for exactly one item, so the
+    release and the number of original items are enough. Where they may not, several items can
+    share a node, and only `key` and `taxonomy` tell how many; each of them is charged for its
+    own image.
+
+    Raises
+    ------
+    NotApplicable
+        Items may share nodes, and `key` or `taxonomy` is missing.
+    """
+    form = generalized(release)
+    total = _occurrences(original)
+    if form.hides:
+        standing = np.ones(len(form.nodes), dtype=np.int64)
+    elif key is None or taxonomy is None:
+        raise NotApplicable(
+            "several items may share a published node, so the penalty needs to know whose it is",
+            fix="give the key and the taxonomy",
+        )
+    else:
+        standing, _ = form.items_below(original, key, taxonomy)
+    leaves = form.tree.leaves[form.nodes]
+    widened = int((leaves * standing)[leaves > 1].sum())
+    lost = total - int(standing.sum())
+    return float((Fraction(widened, form.tree.n_leaves) + lost) / total)
+
+
+def length_mean(release: Release) -> float:
+    """Return the mean number of published items per record."""
+    form = generalized(release)
+    if not len(form):
+        raise NotApplicable("there are no records to average over")
+    return len(form.nodes) / len(form)
+
+
+def level_mean(release: Release) -> float:
+    """Return the mean level of the published items in the taxonomy; the root is at level 1.
+
+    An interior item that is published as itself is at its own level, not at that of its private
+    leaf.
+    """
+    form = generalized(release)
+    if not len(form.nodes):
+        raise NotApplicable("there are no published items to average over")
+    levels = form.tree.depths.astype(np.int64) - form.tree.pseudo
+    return int(levels[form.nodes].sum()) / len(form.nodes)
+
+
+def records_kept(release: Release, original: TransactionTable) -> float:
+    """Return the share of the records that are published."""
+    if not len(original):
+        raise NotApplicable("the original has no records")
+    return len(release) / len(original)
+
+
+def items_kept(release: Release, original: TransactionTable) -> float:
+    """Return the number of published items as a share of the original ones."""
+    return len(generalized(release).nodes) / _occurrences(original)
+
+
+def items_exact(release: Release, original: TransactionTable) -> float:
+    """Return the share of the original items that are published as themselves."""
+    form = generalized(release)
+    return int((form.tree.leaves[form.nodes] == 1).sum()) / _occurrences(original)
+
+
+def items_suppressed(release: Release, original: TransactionTable) -> float:
+    """Return the share of the original items that are not published, as GGD counts them.
+
+    Items that share a published node with another count here too.
+    """
+    total = _occurrences(original)
+    return (total - len(generalized(release).nodes)) / total
+
+
+def _occurrences(original: TransactionTable) -> int:
+    if not len(original.items):
+        raise NotApplicable("the original has no items")
+    return len(original.items)

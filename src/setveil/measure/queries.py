@@ -1,0 +1,169 @@
+"""How well a release answers count queries: "how many records hold all of these items?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.errors import NotApplicable, ParameterError
+from setveil.measure.generalization import generalized
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Release
+
+QUERIES = 1000
+"""How many queries are drawn unless told otherwise."""
+
+SIZES = (1, 2)
+"""Sizes of drawn queries, equally likely."""
+
+SANITY = 0.001
+"""Counts below this share of the records are taken as this share, so that a miss by two records
+of an item that three people have does not outweigh everything else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryError:
+    """The mean relative error over count queries, with its 95% interval.
+
+    `low` and `high` are the mean less and plus 1.96 standard errors over the drawn queries, cut
+    at 0; for given queries nothing was drawn, and both equal `value`.
+    """
+
+    value: float
+    low: float
+    high: float
+    queries: int
+
+
+def draw_queries(
+    original: TransactionTable,
+    rng: np.random.Generator,
+    *,
+    count: int = QUERIES,
+    sizes: Sequence[int] = SIZES,
+) -> list[tuple[str, ...]]:
+    """Draw itemsets that occur: a random non-empty record, a size, that many of its items.
+
+    A record with fewer distinct items than the size gives all it has.
+
+    >>> from setveil.data import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu"], []])
+    >>> draw_queries(table, np.random.default_rng(0), count=2)
+    [('flu',), ('flu',)]
+    """
+    if count < 1 or not sizes or min(sizes) < 1:
+        raise ParameterError(
+            f"{count} queries of the sizes {list(sizes)} cannot be drawn",
+            fix="draw at least one query of sizes of at least 1",
+        )
+    filled = np.flatnonzero(original.lengths)
+    if not len(filled):
+        raise NotApplicable("the original has no items to ask for")
+    drawn = []
+    for record, size in zip(
+        rng.choice(filled, count).tolist(), rng.choice(np.array(sizes), count).tolist(), strict=True
+    ):
+        row = np.unique(original.items[original.offsets[record] : original.offsets[record + 1]])
+        chosen = np.sort(rng.choice(row, min(size, len(row)), replace=False))
+        drawn.append(tuple(original.vocabulary[i] for i in chosen.tolist()))
+    return drawn
+
+
+def average_relative_error(
+    release: Release,
+    original: TransactionTable,
+    *,
+    taxonomy: Taxonomy,
+    queries: Iterable[Iterable[str]] | None = None,
+    count: int = QUERIES,
+    sizes: Sequence[int] = SIZES,
+    rng: np.random.Generator | None = None,
+) -> QueryError:
+    """Return the mean of |estimate - actual| / max(actual, 0.1% of the records) over queries.
+
+    The actual count is the number of original records that hold all items of the query. The
+    estimate is what the release leads one to expect: the exact mean of that count over
+    :meth:`GeneralizedRelease.sample_world <setveil.release.GeneralizedRelease.sample_world>`.
+
+    Parameters
+    ----------
+    release, original
+        What is compared.
+    taxonomy
+        The tree the release was made with.
+    queries
+        Itemsets to ask for; otherwise `count` are drawn by :func:`draw_queries`.
+    count, sizes, rng
+        How queries are drawn; without `rng` always the same ones.
+
+    Examples
+    --------
+    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil.release import publish_groups
+    >>> tree = Taxonomy.balanced(["a", "b"])
+    >>> release, _ = publish_groups(tree, group_offsets=[0, 1], group_nodes=[0],
+    ...                             group_of=[0, 0, 0, 0], hides=True)
+    >>> table = TransactionTable.from_rows([["a"], ["a"], ["a"], ["b"]])
+    >>> average_relative_error(release, table, taxonomy=tree, queries=[["b"]]).value
+    1.0
+    """
+    form = generalized(release)
+    rng = np.random.default_rng(0) if rng is None else rng
+    given = None if queries is None else [tuple(dict.fromkeys(query)) for query in queries]
+    asked = draw_queries(original, rng, count=count, sizes=sizes) if given is None else given
+    if not asked:
+        raise NotApplicable("there are no queries to average over")
+    holders = _Holders(original)
+    least = SANITY * len(original)
+    estimates: dict[tuple[str, ...], float] = {}
+    errors = np.empty(len(asked))
+    for place, query in enumerate(asked):
+        if query not in estimates:
+            estimates[query] = form.expected_support(query, taxonomy)
+        actual = holders.support(query)
+        errors[place] = abs(estimates[query] - actual) / max(actual, least)
+    value = float(errors.mean())
+    spread = 0.0
+    if given is None and len(errors) > 1:
+        spread = 1.96 * float(errors.std(ddof=1)) / len(errors) ** 0.5
+    return QueryError(
+        value=value, low=max(value - spread, 0.0), high=value + spread, queries=len(errors)
+    )
+
+
+class _Holders:
+    """The records that hold each item, for counting without passing over the table."""
+
+    def __init__(self, table: TransactionTable) -> None:
+        self.table = table
+        record = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
+        # Item and record in one number: one sort groups by item, and a bag's repetitions meet.
+        pairs = np.sort(table.items * np.int64(len(table)) + record)
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        self.records = pairs % max(len(table), 1)
+        self.starts = np.searchsorted(pairs, np.arange(table.n_items + 1) * len(table))
+
+    def support(self, query: Sequence[str]) -> int:
+        """Return the number of records that hold all items of `query`."""
+        words = self.table.vocabulary
+        if not all(name in words for name in query):
+            return 0
+        held = sorted((self._of(words.number(name)) for name in query), key=len)
+        if not held:
+            return len(self.table)
+        common = held[0]
+        for more in held[1:]:
+            place = np.searchsorted(more, common)
+            place[place == len(more)] = 0
+            common = common[more[place] == common]
+        return len(common)
+
+    def _of(self, item: int) -> Int64Array:
+        return self.records[self.starts[item] : self.starts[item + 1]]

@@ -1,0 +1,135 @@
+"""What may be published, what must stay private, and what an anonymizer returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.data.table import Int64Array, TransactionTable, frozen
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.guarantee.base import Guarantee
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Key:
+    """Which original record stands behind each published one; private, never in a release.
+
+    >>> Key(records=[2, 0, 1]).records.tolist()
+    [2, 0, 1]
+    """
+
+    records: Int64Array
+
+    def __post_init__(self) -> None:
+        records = frozen(self.records, np.int64)
+        object.__setattr__(self, "records", records)
+        if len(np.unique(records)) != len(records):
+            raise ParameterError("a key names each original record at most once")
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matches:
+    """Published records that may belong to someone who is known to hold certain items.
+
+    `records` are places in the release, `weights` how likely each is (not normalised, > 0).
+    """
+
+    records: Int64Array
+    weights: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Least and greatest support over all originals consistent with a release.
+
+    `tight` tells whether both ends are attained; a looser bound says False.
+    """
+
+    low: int
+    high: int
+    tight: bool = True
+
+
+@runtime_checkable
+class Release(Protocol):
+    """A published form. Every form answers the same verbs, so that nobody asks which one it is."""
+
+    form: ClassVar[str]
+
+    def __len__(self) -> int: ...
+
+    def to_rows(self) -> list[list[str]]:
+        """Return the published records as lists of names, in canonical order."""
+        ...
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the published records as a long frame."""
+        ...
+
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
+        """Return the records that may belong to someone who holds all of `known_items`."""
+        ...
+
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
+        """Return the least and greatest support of `itemset` over all consistent originals."""
+        ...
+
+    def sample_world(
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Draw one original that the release allows, with the distribution its form states."""
+        ...
+
+    def is_consistent_with(
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
+    ) -> bool:
+        """Tell whether `original`, lined up by `key`, could have given this release."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One decision of a method: what was done, why, at what cost (in the method's own measure)."""
+
+    action: str
+    subject: str
+    reason: str = ""
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anonymization:
+    """What an anonymizer returns.
+
+    Parameters
+    ----------
+    release
+        What may be published.
+    key
+        The private link back to the originals.
+    promise
+        The guarantee the release keeps, or None for methods that promise nothing.
+    log
+        The method's decisions.
+    figures
+        Numbers about the run that the method knows anyway (clusters, objective).
+    """
+
+    release: Release
+    key: Key
+    promise: Guarantee | None
+    log: tuple[Step, ...] = ()
+    figures: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,123 @@
+"""Published records as bytes: Parquet, JSON lines or CSV, the same bytes for the same records."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+from setveil.errors import ParameterError, ReleaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from setveil.release.generalized import GeneralizedRelease
+
+Rows = list[list[str]]
+
+ROW_GROUP = 1 << 20
+"""Rows of a Parquet row group: fixed, so that the bytes do not depend on the machine."""
+
+
+def _to_parquet(release: GeneralizedRelease) -> bytes:
+    """Write a long frame: one line per record and item, an empty record with a null item."""
+    sink = io.BytesIO()
+    release.to_frame(ids=True).rechunk().write_parquet(
+        sink, compression="zstd", compression_level=6, statistics=False, row_group_size=ROW_GROUP
+    )
+    return sink.getvalue()
+
+
+def _from_parquet(data: bytes) -> Rows:
+    import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+
+    try:
+        frame = pl.read_parquet(io.BytesIO(data))
+    except pl.exceptions.PolarsError as error:
+        raise ReleaseError(f"the data file is not Parquet ({error})") from None
+    if dict(frame.schema) != {"record": pl.Int64, "item": pl.String}:
+        raise ReleaseError("the data file must have the columns record (Int64) and item (String)")
+    if frame["record"].null_count():
+        raise ReleaseError("the data file has a line without its record")
+    rows: Rows = []
+    for record, item in zip(frame["record"].to_list(), frame["item"].to_list(), strict=True):
+        if record == len(rows):
+            rows.append([] if item is None else [item])
+        elif record == len(rows) - 1 and item is not None and rows[-1]:
+            rows[-1].append(item)
+        else:
+            raise ReleaseError(f"record {record} of the data file stands in the wrong place")
+    return rows
+
+
+def _to_jsonl(release: GeneralizedRelease) -> bytes:
+    """Write one JSON array of node ids per line."""
+    rows = release.to_rows(ids=True)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def _from_jsonl(data: bytes) -> Rows:
+    rows: Rows = []
+    # Not splitlines: it would also cut at the line separators of Unicode, which JSON leaves as
+    # they are.
+    for number, line in enumerate(data.decode().removesuffix("\n").split("\n") if data else [], 1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, list) or not all(isinstance(item, str) for item in row):
+            raise ReleaseError(f"line {number} of the data file is not a list of texts")
+        rows.append(row)
+    return rows
+
+
+def _to_csv(release: GeneralizedRelease) -> bytes:
+    """Write one line per record, every field quoted; an empty record is an empty line."""
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerows(release.to_rows(ids=True))
+    return sink.getvalue().encode()
+
+
+def _from_csv(data: bytes) -> Rows:
+    try:
+        return list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
+    except csv.Error as error:
+        raise ReleaseError(f"the data file is not CSV ({error})") from None
+
+
+FORMATS: dict[str, tuple[Callable[[GeneralizedRelease], bytes], Callable[[bytes], Rows]]] = {
+    "parquet": (_to_parquet, _from_parquet),
+    "jsonl": (_to_jsonl, _from_jsonl),
+    "csv": (_to_csv, _from_csv),
+}
+"""How records are written and read, by the ending of the file's name."""
+
+
+def encode(release: GeneralizedRelease, format: str) -> bytes:  # noqa: A002  (as in the public API)
+    r"""Return the published records, by node id, as the content of a file.
+
+    >>> from setveil.data import Taxonomy
+    >>> from setveil.release import publish_groups
+    >>> release, _ = publish_groups(Taxonomy.balanced(["a", "b"]), group_offsets=[0, 1],
+    ...                             group_nodes=[1], group_of=[0], hides=True)
+    >>> encode(release, "jsonl")
+    b'["a"]\n'
+    """
+    if format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise ParameterError(f"{format!r} is no format of a release", fix=f"use one of {known}")
+    return FORMATS[format][0](release)
+
+
+def decode(data: bytes, format: str) -> Rows:  # noqa: A002  (as in the public API)
+    r"""Return the records in the content of a file, as lists of node ids.
+
+    >>> decode(b'"a","b"\n\n', "csv")
+    [['a', 'b'], []]
+    """
+    try:
+        return FORMATS[format][1](data)
+    except UnicodeDecodeError as error:
+        raise ReleaseError(f"the data file is not UTF-8 (byte {error.start})") from None

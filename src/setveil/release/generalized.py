@@ -1,0 +1,366 @@
+"""Releases whose items are nodes of a taxonomy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from setveil.data.table import Int32Array, Int64Array, canonical_order, frozen, take_rows
+from setveil.errors import InputError, NotApplicable, ParameterError
+from setveil.release.base import Bounds, Key, Matches
+from setveil.release.rows import Signs, neighbour_order
+from setveil.release.worlds import DistinctRows, Way, draw_leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GeneralizedRelease:
+    """Published records, each a bag of taxonomy nodes, in canonical order.
+
+    Which originals a record allows depends on `hides`. Write n_t(v) for the number of items of an
+    original set t below node v (itself included) and c_g(v) for the same count of the published
+    bag g.
+
+    - ``hides=True`` (items may have been left out; Clump, Gather): every t with
+      c_g(v) ≤ n_t(v) for all v. By Hall's theorem this says that the published nodes can be
+      matched with distinct items of t below them.
+    - ``hides=False`` (Partition): the nodes of g are a set in which none lies above another;
+      every item of t lies below a node of g and every node of g has at least one item of t.
+
+    Parameters
+    ----------
+    tree
+        The published nodes with their ancestors; leaf counts are those of the whole tree.
+    offsets
+        Record `j` is ``nodes[offsets[j]:offsets[j + 1]]``.
+    nodes
+        Node numbers of `tree`, sorted within each record.
+    hides
+        Whether items may have been left out.
+
+    Examples
+    --------
+    >>> from setveil.data import Taxonomy
+    >>> food = Taxonomy.from_parents({"apple": "fruit", "pear": "fruit", "beef": "meat",
+    ...                               "veal": "meat", "fruit": "food", "meat": "food"})
+    >>> release, key = publish_groups(food, group_offsets=[0, 2], group_of=[0, 0], hides=True,
+    ...     group_nodes=[food.node("fruit"), food.node("beef")])
+    >>> release.to_rows()
+    [['fruit', 'beef'], ['fruit', 'beef']]
+    >>> release.support_bounds(["beef"])
+    Bounds(low=2, high=2, tight=True)
+    >>> release.support_bounds(["apple"], food)
+    Bounds(low=0, high=2, tight=True)
+    """
+
+    form: ClassVar[str] = "generalized"
+
+    tree: Taxonomy
+    offsets: Int64Array
+    nodes: Int32Array
+    hides: bool
+
+    def __post_init__(self) -> None:
+        offsets, nodes = frozen(self.offsets, np.int64), frozen(self.nodes, np.int32)
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "nodes", nodes)
+        fix = "build releases with publish_groups"
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(nodes):
+            raise ParameterError("offsets do not fit the published nodes", fix=fix)
+        if np.any(np.diff(offsets) < 0):
+            raise ParameterError("offsets decrease", fix=fix)
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= len(self.tree)):
+            raise ParameterError("a record holds a node that is not in the tree", fix=fix)
+        inside = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        same_record = inside[1:] == inside[:-1]
+        # Without hiding, the next node must lie beyond everything below the one before it.
+        least = nodes[:-1] if self.hides else self.tree.ends[nodes[:-1]]
+        if np.any(same_record & (nodes[1:] < least)):
+            raise ParameterError(
+                "the nodes of a record are not sorted"
+                if self.hides
+                else "a record without hidden items holds a node twice, or one above another",
+                fix=fix,
+            )
+        if np.any(self._neighbours > 0):
+            raise ParameterError("the records are not in canonical order", fix=fix)
+
+    @cached_property
+    def _neighbours(self) -> Signs:
+        return neighbour_order(self.offsets, self.nodes)
+
+    @cached_property
+    def distinct(self) -> DistinctRows:
+        """The distinct records with their numbers of copies; all questions are answered on them."""
+        return DistinctRows.of(self.tree, self.offsets, self.nodes, self._neighbours)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"<GeneralizedRelease: {len(self):,} records, {len(self.nodes):,} published items, "
+            f"{len(self.tree):,} nodes>"
+        )
+
+    def to_rows(self, *, ids: bool = False) -> list[list[str]]:
+        """Return the published records as lists of node names, or of node ids."""
+        labels = self.tree.ids if ids else self.tree.names
+        flat = [labels[v] for v in self.nodes.tolist()]
+        bounds = self.offsets.tolist()
+        return [flat[a:b] for a, b in pairwise(bounds)]
+
+    def to_frame(self, *, ids: bool = False) -> pl.DataFrame:
+        """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
+        import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+
+        lengths = np.diff(self.offsets)
+        labels = pl.Series(self.tree.ids if ids else self.tree.names, dtype=pl.String)
+        filled = np.maximum(lengths, 1)
+        is_item = np.repeat(lengths > 0, filled)
+        places = np.full(len(is_item), len(self.tree), dtype=np.int64)
+        places[is_item] = self.nodes
+        with_null = labels.extend_constant(None, 1)
+        return pl.DataFrame(
+            {
+                "record": np.repeat(np.arange(len(self), dtype=np.int64), filled),
+                "item": with_null.gather(places),
+            }
+        )
+
+    # --- the four verbs -----------------------------------------------------------------------
+
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
+        """Return the records that may belong to someone who holds all of `known_items`.
+
+        A record's weight is the product over the known items of the chance that
+        :meth:`sample_world` puts the item into the record. Where items may have been left out,
+        every record is possible, and an item below none of its nodes weighs 1 / (all leaves).
+        """
+        rows = self.distinct
+        rows.check_sets(self.tree)
+        weights = np.ones(len(rows))
+        possible = np.ones(len(rows), dtype=bool)
+        for way in self._ways(known_items, taxonomy):
+            absent = rows.absent([way])
+            covered = rows.covered(way)
+            weights *= np.where(covered, 1 - absent, 1 / self.tree.n_leaves)
+            possible &= covered
+        if not self.hides:
+            weights[~possible] = 0
+        spread = np.repeat(weights, rows.copies)
+        records = np.flatnonzero(spread > 0)
+        return Matches(records=records, weights=spread[records])
+
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
+        """Return the least and greatest support of `itemset` over all consistent originals.
+
+        An item is certain in a record where a published node above it has as many published
+        nodes below it as leaves. It is possible below a published node, and, where items may
+        have been left out, everywhere. Both ends are attained.
+        """
+        rows = self.distinct
+        rows.check_sets(self.tree)
+        certain = np.ones(len(rows), dtype=bool)
+        possible = np.ones(len(rows), dtype=bool)
+        for way in self._ways(itemset, taxonomy):
+            certain &= rows.absent([way]) == 0
+            possible &= rows.covered(way)
+        high = len(self) if self.hides else int(rows.copies[possible].sum())
+        return Bounds(low=int(rows.copies[certain].sum()), high=high)
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
+        """Return the exact mean of the support of `itemset` over :meth:`sample_world`.
+
+        Inclusion and exclusion over the subsets of `itemset`: keep it to a handful of items.
+        """
+        ways = self._ways(itemset, taxonomy)
+        rows = self.distinct
+        rows.check_sets(self.tree)
+        return float(rows.copies @ rows.joint(ways))
+
+    def sample_world(
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Draw one original that the release allows; records come in the release's order.
+
+        Every published node becomes one leaf below it, all of a record's leaves distinct, and
+        every such choice is equally likely (deepest nodes first, each uniform over the leaves
+        below it that the record does not use yet; a node's leaves never run out, because the
+        nodes below it are served before it and count towards it). Nothing is invented for
+        items that were left out. Items carry the ids of their nodes.
+        """
+        tree = taxonomy if taxonomy is not None else self.tree
+        rows = self.distinct
+        rows.check_sets(self.tree)
+        return draw_leaves(tree, self.offsets, self._nodes_in(tree), rng)
+
+    def is_consistent_with(
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
+    ) -> bool:
+        """Tell whether `original`, lined up by `key`, could have given this release."""
+        if not self._fits(key, original):
+            return False
+        held, published = self.items_below(original, key, taxonomy)
+        if self.hides:
+            return bool(np.all(held >= published))
+        record = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        covered = np.bincount(record, weights=held, minlength=len(self))
+        return bool(np.all(held >= 1) and np.all(covered == original.lengths[key.records]))
+
+    def items_below(
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return for each published item what lies below it in its record.
+
+        First the number of original items, found through `key`, then the number of published
+        ones, itself included; both lined up with ``nodes``.
+        """
+        if not self._fits(key, original):
+            raise InputError(
+                f"the key does not belong to this release of {len(self)} records and this "
+                f"original of {len(original)}",
+                fix="give the key that was written with the release",
+            )
+        tree = taxonomy if taxonomy is not None else self.tree
+        nodes = self._nodes_in(tree)
+        ordered = original.take(key.records)
+        occurring = np.unique(ordered.items)
+        leaf = np.full(original.n_items, -1, dtype=np.int64)
+        names = [original.vocabulary[i] for i in occurring.tolist()]
+        leaf[occurring] = self._leaves(names, tree)
+        # Record and node in one number: what lies below a node is an interval.
+        width = np.int64(len(tree) + 1)
+        start = np.repeat(np.arange(len(self)) * width, np.diff(self.offsets))
+        low, high = start + nodes, start + tree.ends[nodes]
+        items = np.repeat(np.arange(len(ordered)) * width, ordered.lengths) + leaf[ordered.items]
+        held, published = (
+            np.searchsorted(every, high) - np.searchsorted(every, low)
+            for every in (np.sort(items), np.sort(low))
+        )
+        return held, published
+
+    def _fits(self, key: Key, original: TransactionTable) -> bool:
+        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
+        return len(key) == len(self) and bool(inside)
+
+    # --- finding items and nodes ----------------------------------------------------------------
+
+    def _ways(self, items: Iterable[str], taxonomy: Taxonomy | None) -> list[Way]:
+        """Return for each distinct item the published tree's nodes from the root down to it."""
+        return [self._way(item, taxonomy) for item in dict.fromkeys(items)]
+
+    def _way(self, item: str, taxonomy: Taxonomy | None) -> Way:
+        tree = self.tree
+        if taxonomy is None:
+            return tuple(reversed(tree.ancestors(int(self._leaves([item], tree)[0]))))
+        leaf = int(self._leaves([item], taxonomy)[0])
+        above = (self._numbers.get(taxonomy.ids[v]) for v in reversed(taxonomy.ancestors(leaf)))
+        return tuple(v for v in above if v is not None)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {node_id: v for v, node_id in enumerate(self.tree.ids)}
+
+    def _leaves(self, items: list[str], tree: Taxonomy) -> Int32Array:
+        if tree is not self.tree:
+            return tree.leaf_of(items)
+        try:
+            return tree.leaf_of(items)
+        except InputError as error:
+            raise NotApplicable(
+                f"the release alone does not say where an item belongs ({error.what})",
+                fix="give the taxonomy the release was made with",
+            ) from None
+
+    def _nodes_in(self, tree: Taxonomy) -> Int32Array:
+        """Return the published nodes as numbers of `tree`, which must be the whole tree."""
+        if tree is self.tree:
+            place = np.arange(len(tree), dtype=np.int32)
+        else:
+            place = np.full(len(self.tree), -1, dtype=np.int32)
+            for number, node_id in enumerate(tree.ids):
+                place[self._numbers.get(node_id, 0)] = number
+            place[0] = 0 if tree.ids[0] == self.tree.ids[0] else -1
+        used = np.unique(self.nodes)
+        for v in used[place[used] < 0].tolist():
+            raise InputError(
+                f"the published node {self.tree.ids[v]!r} is not in the taxonomy",
+                fix="give the taxonomy the release was made with",
+            )
+        for v in used[tree.leaves[place[used]] != self.tree.leaves[used]].tolist():
+            raise InputError(
+                f"the node {self.tree.ids[v]!r} has {self.tree.leaves[v]} leaves in the release "
+                f"and {tree.leaves[place[v]]} in the taxonomy",
+                fix="give the taxonomy the release was made with, for_items(all items) included",
+            )
+        return place[self.nodes]
+
+
+def publish_groups(
+    taxonomy: Taxonomy,
+    *,
+    group_offsets: npt.ArrayLike,
+    group_nodes: npt.ArrayLike,
+    group_of: npt.ArrayLike,
+    hides: bool,
+) -> tuple[GeneralizedRelease, Key]:
+    """Publish every record as the nodes of its group, in canonical order, beside the key.
+
+    Parameters
+    ----------
+    taxonomy
+        The tree that `group_nodes` numbers, with a leaf for every item.
+    group_offsets, group_nodes
+        Group `g` publishes ``group_nodes[group_offsets[g]:group_offsets[g + 1]]``, in any order.
+    group_of
+        The group of each original record, in the order of the table that was given.
+    hides
+        Whether items may have been left out; see :class:`GeneralizedRelease`.
+
+    Returns
+    -------
+    tuple of GeneralizedRelease and Key
+        What may be published, and which original stands behind each published record.
+
+    Examples
+    --------
+    >>> from setveil.data import Taxonomy
+    >>> tree = Taxonomy.balanced(["a", "b"])
+    >>> release, key = publish_groups(tree, group_offsets=[0, 1, 3], group_nodes=[0, 2, 1],
+    ...                               group_of=[0, 1, 0], hides=True)
+    >>> release.to_rows(), key.records.tolist()
+    ([['a', 'b'], ['a … b'], ['a … b']], [1, 0, 2])
+    """
+    offsets = np.asarray(group_offsets, dtype=np.int64)
+    members = np.asarray(group_of, dtype=np.int64)
+    lengths = np.diff(offsets)
+    if len(members) and (members.min() < 0 or members.max() >= len(lengths)):
+        raise ParameterError("a record belongs to a group that is not there")
+    width = np.int64(len(taxonomy))
+    keys = np.repeat(np.arange(len(lengths)) * width, lengths) + np.asarray(group_nodes)
+    nodes = (np.sort(keys) % width).astype(np.int32)
+    # Groups without records publish nothing, so their nodes must not enter the tree either.
+    occupied = np.flatnonzero(np.bincount(members, minlength=len(lengths)))
+    used_offsets, used = take_rows(offsets, nodes, occupied)
+    tree, place = taxonomy.pruned(np.unique(used))
+    renumbered = place[used]
+    order = canonical_order(used_offsets, renumbered)
+    rank = np.full(len(lengths), -1, dtype=np.int64)
+    rank[occupied[order]] = np.arange(len(order))
+    records = np.argsort(rank[members], kind="stable")
+    row_offsets, row_nodes = take_rows(used_offsets, renumbered, order[rank[members[records]]])
+    release = GeneralizedRelease(tree=tree, offsets=row_offsets, nodes=row_nodes, hides=hides)
+    return release, Key(records=records)

@@ -1,0 +1,332 @@
+"""Releases on disk: a directory that is there as a whole or not at all, and private keys.
+
+A release is a directory with a data file, whose name carries the hash of its content, and
+``manifest.json``. The data file is written and flushed first; renaming the manifest into place
+is the commit. A run that is killed leaves the old release or the new one; files that belong to
+neither are removed by the next write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil import __version__
+from setveil.errors import NotApplicable, ParameterError, ReleaseError, SetveilError
+from setveil.registry import name_of
+from setveil.release.base import Key
+from setveil.release.encoding import decode, encode
+from setveil.release.generalized import GeneralizedRelease
+from setveil.release.manifest import Manifest, describe_tree, rebuild_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from setveil.guarantee.base import Guarantee
+    from setveil.release.base import Release
+
+MANIFEST = "manifest.json"
+OURS = re.compile(r"(release-[0-9a-f]{16}\.(parquet|jsonl|csv)|manifest\.json)(\.tmp)?")
+TRIES = 3
+
+
+def save(
+    release: Release,
+    directory: str | os.PathLike[str],
+    *,
+    method: str,
+    params: Mapping[str, Any],
+    promise: Guarantee | None,
+    force: bool = False,
+    format: str = "parquet",  # noqa: A002  (what the format of a file is called everywhere)
+) -> Manifest:
+    """Write a release to a directory; it appears there as a whole or not at all.
+
+    Parameters
+    ----------
+    release
+        What may be published.
+    directory
+        Where to; made if need be. Other files in it are left alone.
+    method, params
+        How the release was made; `params` must be JSON values and public.
+    promise
+        The guarantee it keeps, or None.
+    force
+        Replace a release that is already there.
+    format
+        ``"parquet"``, ``"jsonl"`` or ``"csv"``.
+
+    Returns
+    -------
+    Manifest
+        What was written into ``manifest.json``.
+
+    Raises
+    ------
+    ReleaseError
+        There is a release already, or the directory cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from setveil.data import Taxonomy
+    >>> from setveil.guarantee import KAnonymity
+    >>> from setveil.release import publish_groups
+    >>> release, key = publish_groups(Taxonomy.balanced(["a", "b"]), group_offsets=[0, 1],
+    ...                               group_nodes=[1], group_of=[0, 0], hides=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     manifest = save(release, folder, method="clump", params={"k": 2},
+    ...                     promise=KAnonymity(k=2))
+    ...     load_release(folder).to_rows()
+    [['a'], ['a']]
+    >>> manifest.promise["name"], manifest.records
+    ('k-anonymity', 2)
+    """
+    if not isinstance(release, GeneralizedRelease):
+        raise NotApplicable(f"releases of the form {release.form!r} cannot be stored yet")
+    folder = Path(directory)
+    try:
+        _check_free(folder, force=force)
+        data = encode(release, format)
+        manifest = _describe(release, data, format, method=method, params=params, promise=promise)
+        text = manifest.to_json().encode()
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_whole(folder / manifest.file, data)
+        _write_whole(folder / MANIFEST, text)
+        _remove_leftovers(folder, keep={manifest.file, MANIFEST})
+    except OSError as error:
+        raise ReleaseError(
+            f"cannot write the release: {error.strerror or error}",
+            where=str(folder),
+            fix="check the directory, its permissions and the space left",
+        ) from None
+    except UnicodeEncodeError as error:
+        raise ReleaseError(
+            f"a name cannot be written as UTF-8: {error.object!r:.60}", fix="rename it"
+        ) from None
+    return manifest
+
+
+def _describe(
+    release: GeneralizedRelease,
+    data: bytes,
+    ending: str,
+    *,
+    method: str,
+    params: Mapping[str, Any],
+    promise: Guarantee | None,
+) -> Manifest:
+    digest = hashlib.sha256(data).hexdigest()
+    says = None
+    if promise is not None:
+        name = name_of(type(promise))
+        says = {"name": name, "params": promise.params(), "says": promise.describe()}
+    return Manifest(
+        form=release.form,
+        method=method,
+        params=dict(params),
+        promise=says,
+        records=len(release),
+        occurrences=len(release.nodes),
+        tool=f"setveil {__version__}",
+        file=f"release-{digest[:16]}.{ending}",
+        format=ending,
+        sha256=digest,
+        structure={"hides": release.hides, "nodes": describe_tree(release.tree)},
+    )
+
+
+def load_manifest(directory: str | os.PathLike[str]) -> Manifest:
+    """Read and check the manifest of a release; the data file is not looked at."""
+    folder = Path(directory)
+    try:
+        text = (folder / MANIFEST).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReleaseError(
+            f"no release is here: there is no {MANIFEST}",
+            where=str(folder),
+            fix="name the directory that `setveil anonymize -o` wrote",
+        ) from None
+    except OSError as error:
+        raise ReleaseError(
+            f"{MANIFEST} cannot be read: {error.strerror or error}", where=str(folder)
+        ) from None
+    try:
+        return Manifest.from_json(text.decode())
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{MANIFEST} is damaged: it is not UTF-8", where=str(folder)) from None
+    except ReleaseError as error:
+        raise ReleaseError(error.what, where=str(folder), fix=error.fix) from None
+
+
+def load_release(directory: str | os.PathLike[str]) -> Release:
+    """Load a release, checking the hash, the counts and the structure of what is on disk.
+
+    Raises
+    ------
+    ReleaseError
+        No release is there, or something in it is damaged; the message says what.
+    """
+    folder = Path(directory)
+    manifest, data = _read(folder)
+    if hashlib.sha256(data).hexdigest() != manifest.sha256:
+        raise ReleaseError(
+            f"{manifest.file} is damaged: its content does not match its hash",
+            where=str(folder),
+            fix="copy or write the release again",
+        )
+    try:
+        return _rebuild(manifest, data)
+    except SetveilError as error:
+        raise ReleaseError(error.what, where=str(folder)) from None
+
+
+def _read(folder: Path) -> tuple[Manifest, bytes]:
+    """Return the manifest and the content of the data file it names."""
+    manifest = load_manifest(folder)
+    for _ in range(TRIES):
+        try:
+            return manifest, (folder / manifest.file).read_bytes()
+        except FileNotFoundError:
+            # Another process may have committed a new release since the manifest was read.
+            manifest = load_manifest(folder)
+        except OSError as error:
+            raise ReleaseError(
+                f"{manifest.file} cannot be read: {error.strerror or error}", where=str(folder)
+            ) from None
+    raise ReleaseError(f"the data file {manifest.file} is missing", where=str(folder))
+
+
+def _rebuild(manifest: Manifest, data: bytes) -> GeneralizedRelease:
+    if manifest.form != GeneralizedRelease.form:
+        raise ReleaseError(f"the form {manifest.form!r} is not known")
+    hides = manifest.structure.get("hides")
+    if not isinstance(hides, bool):
+        raise ReleaseError("manifest.json is damaged: it does not say whether items are hidden")
+    tree = rebuild_tree(manifest.structure.get("nodes"))
+    numbers = {node_id: v for v, node_id in enumerate(tree.ids)}
+    rows = decode(data, manifest.format)
+    flat = [numbers.get(node_id, -1) for row in rows for node_id in row]
+    nodes = np.array(flat, dtype=np.int32)
+    if len(nodes) and nodes.min() < 0:
+        unknown = next(node_id for row in rows for node_id in row if node_id not in numbers)
+        raise ReleaseError(f"the data holds {unknown!r}, which is not in the release's tree")
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    if (len(rows), len(flat)) != (manifest.records, manifest.occurrences):
+        raise ReleaseError(
+            f"the data holds {len(rows)} records with {len(flat)} items, the manifest says "
+            f"{manifest.records} with {manifest.occurrences}"
+        )
+    if len(tree.pruned(np.unique(nodes))[0]) != len(tree):
+        raise ReleaseError("the release's tree holds nodes that no record publishes")
+    return GeneralizedRelease(tree=tree, offsets=offsets, nodes=nodes, hides=hides)
+
+
+def save_key(key: Key, path: str | os.PathLike[str]) -> None:
+    """Write a key, readable by its owner only (mode 0600); a file already there is replaced.
+
+    Keys stay private, so a directory that holds a release is refused.
+    """
+    target = Path(path)
+    if (target.parent / MANIFEST).exists():
+        raise ParameterError(
+            "a key must not lie beside a release", where=str(target), fix="choose another place"
+        )
+    sink = io.BytesIO()
+    np.savez_compressed(sink, records=key.records)
+    try:
+        _write_whole(target, sink.getvalue(), mode=0o600)
+    except OSError as error:
+        raise ReleaseError(
+            f"cannot write the key: {error.strerror or error}", where=str(target)
+        ) from None
+
+
+def load_key(path: str | os.PathLike[str]) -> Key:
+    """Read a key that :func:`save_key` wrote.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_key(Key(records=[1, 0]), Path(folder) / "visits.key")
+    ...     load_key(Path(folder) / "visits.key").records.tolist()
+    [1, 0]
+    """
+    try:
+        content = io.BytesIO(Path(path).read_bytes())
+    except OSError as error:
+        raise ReleaseError(
+            f"the key cannot be read: {error.strerror or error}", where=str(path)
+        ) from None
+    fix = "name the file that `setveil anonymize --key` wrote"
+    try:
+        with np.load(content, allow_pickle=False) as arrays:
+            records = arrays["records"]
+    # A damaged archive fails in numpy, zipfile or zlib, each with errors of its own.
+    except Exception:  # noqa: BLE001
+        raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix) from None
+    if records.ndim != 1 or records.dtype != np.int64 or records.min(initial=0) < 0:
+        raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix)
+    return Key(records=records)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def _check_free(folder: Path, *, force: bool) -> None:
+    """Refuse a place that is taken, before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise ReleaseError(
+            "this is a file, but a release is a directory", where=str(folder), fix="name another"
+        )
+    there = folder / MANIFEST
+    if not there.exists():
+        return
+    if not force:
+        raise ReleaseError(
+            "there is a release already", where=str(folder), fix="pass force=True (--force)"
+        )
+    if b'"setveil"' not in there.read_bytes():
+        raise ReleaseError(
+            f"the {MANIFEST} in this directory is not setveil's, so it is not replaced",
+            where=str(folder),
+            fix="choose another directory",
+        )
+
+
+def _write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
+    """Write a file that appears with all its content or not at all, and survives a power cut."""
+    beside = path.with_name(path.name + ".tmp")
+    with suppress(FileNotFoundError):
+        beside.unlink()
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "wb") as sink:
+            sink.write(content)
+            sink.flush()
+            os.fsync(sink.fileno())
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+    if os.name == "posix":
+        entry = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(entry)
+        finally:
+            os.close(entry)
+
+
+def _remove_leftovers(folder: Path, *, keep: set[str]) -> None:
+    for path in folder.iterdir():
+        if OURS.fullmatch(path.name) and path.name not in keep:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""Numbers as a reader meets them: never rounded in the release's favour.
+
+A loss is rounded up, what was kept is rounded down, and an estimate says "about".
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+NOT_APPLICABLE = "n/a"
+
+
+def _percent(share: float | None, rounding: str) -> str:
+    if share is None or math.isnan(share):
+        return NOT_APPLICABLE
+    # Through the shortest decimal that names the float: 0.07 is 7%, not 7.000000000000001%.
+    tenths = Decimal(repr(float(share))) * 100
+    return f"{tenths.quantize(Decimal('0.1'), rounding=rounding)}%"
+
+
+def lost(share: float | None) -> str:
+    """Return a loss in per cent, rounded up to a tenth.
+
+    >>> lost(0.2231), lost(0.07), lost(0.00001), lost(None)
+    ('22.4%', '7.0%', '0.1%', 'n/a')
+    """
+    return _percent(share, ROUND_CEILING)
+
+
+def kept(share: float | None) -> str:
+    """Return what was kept in per cent, rounded down to a tenth.
+
+    >>> kept(0.9999), kept(1)
+    ('99.9%', '100.0%')
+    """
+    return _percent(share, ROUND_FLOOR)
+
+
+def about(share: float | None) -> str:
+    """Return a share as so many in a hundred, said to be rounded unless it is none or all.
+
+    >>> about(0.614), about(0), about(1), about(0.0004), about(0.9999)
+    ('about 61 in 100', 'none', 'all', 'fewer than 1 in 100', 'more than 99 in 100')
+    """
+    if share is None or math.isnan(share):
+        return NOT_APPLICABLE
+    if share in {0, 1}:
+        return "all" if share else "none"
+    if share < 0.01:
+        return "fewer than 1 in 100"
+    if share > 0.99:
+        return "more than 99 in 100"
+    return f"about {round(share * 100)} in 100"
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """Return a count with thousands separators, or a figure with so many digits.
+
+    >>> number(53058), number(20.94, 1), number(None)
+    ('53,058', '20.9', 'n/a')
+    """
+    if value is None or math.isnan(value):
+        return NOT_APPLICABLE
+    return f"{value:,.{digits}f}"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "release"), plural(2, "release"), plural(0, "entry", "entries")
+    ('1 release', '2 releases', '0 entries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence: a capital first, a full stop last.
+
+    >>> sentence("every record occurs twice"), sentence("k is 5."), sentence("")
+    ('Every record occurs twice.', 'K is 5.', '')
+    """
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""

@@ -1,0 +1,43 @@
+"""Fixtures that every test may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from setveil.kernels import cache_directory
+
+# Two processes that compile the same kernel for different types at once may write one cache file
+# over the other's: each worker of pytest-xdist keeps its own.
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    os.environ["NUMBA_CACHE_DIR"] = str(cache_directory() / worker)
+
+settings.register_profile(
+    "setveil",
+    deadline=None,  # the first call of a kernel compiles it
+    max_examples=100,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.load_profile("setveil")
+
+
+def missing_component(what):
+    """Skip a test that lacks a component; in CI, where everything must be there, fail it."""
+    if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
+        pytest.fail(f"{what} (in CI nothing may be skipped)", pytrace=False)
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """Return the folder of real data named by SETVEIL_DATA."""
+    named = os.environ.get("SETVEIL_DATA")
+    if not named:
+        missing_component("SETVEIL_DATA does not name the folder of real data")
+    folder = Path(named)
+    if not folder.is_dir():
+        missing_component(f"SETVEIL_DATA names {named}, which is not a folder")
+    return folder

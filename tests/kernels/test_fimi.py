@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference import fimi as reference
+
+from setveil.kernels.fimi import CLEAN, parse_lines, rank_rows
+
+SIGNS = st.sampled_from([b"0", b"1", b"7", b"42", b" ", b"\t", b"\n", b"\r\n", b"\r", b"x", b"-"])
+CLEAN_LINES = st.lists(st.lists(st.integers(0, 10**18 - 1), max_size=6), max_size=8)
+
+
+def parse(text: bytes) -> tuple[list[list[int]], int]:
+    values = np.empty(len(text) // 2 + 1, dtype=np.int64)
+    ends = np.empty(len(text), dtype=np.int64)
+    seen = np.zeros(50, dtype=bool)
+    found, lines, largest, wrong = parse_lines(
+        np.frombuffer(text, dtype=np.uint8), values, ends, seen
+    )
+    bounds = [0, *ends[:lines].tolist()]
+    assert wrong != CLEAN or bounds[-1] == found
+    numbers = values[:found].tolist()
+    assert largest == max(numbers, default=0)
+    assert np.flatnonzero(seen).tolist() == sorted({n for n in numbers if n < 50})
+    return [values[a:b].tolist() for a, b in pairwise(bounds)], wrong
+
+
+@given(CLEAN_LINES, st.sampled_from(["\n", "\r\n", " \n"]), st.sampled_from([" ", "\t", "  "]))
+def test_clean_lines_parse_as_python_does(rows, end, blank):
+    text = "".join(blank.join(map(str, row)) + end for row in rows).encode()
+    assert parse(text) == (rows, CLEAN)
+    assert reference.parse_lines(text) == rows
+    assert reference.first_wrong(text) == -1
+
+
+@given(st.lists(SIGNS, max_size=40))
+def test_any_bytes_stop_where_the_reference_stops(parts):
+    text = b"".join(parts) + b"\n"
+    rows, wrong = parse(text)
+    assert wrong == reference.first_wrong(text)
+    if wrong == CLEAN:
+        assert rows == reference.parse_lines(text)
+
+
+def test_read_only_bytes_past_65536_lines():
+    rows = [[i, i + 1] for i in range(70_000)]
+    text = "".join(f"{a} {b}\n" for a, b in rows).encode()
+    assert parse(text) == (rows, CLEAN)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 9), max_size=60), max_size=8),
+    st.lists(st.integers(0, 9), min_size=10, max_size=10),
+)
+def test_rows_are_ranked_sorted_and_merged(rows, rank):
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    items = np.array([item for row in rows for item in row], dtype=np.int32)
+    kept = rank_rows(offsets, items, np.array(rank, dtype=np.int32))
+    assert offsets[-1] == kept
+    merged = [items[a:b].tolist() for a, b in pairwise(offsets.tolist())]
+    assert merged == reference.rank_rows(rows, rank)
+
+
+def test_rows_past_65536_items():
+    n = 70_000
+    rng = np.random.default_rng(3)
+    offsets = np.array([0, n, n, n + 3], dtype=np.int64)
+    items = np.concatenate([rng.permutation(n) // 2, [5, 1, 5]]).astype(np.int32)
+    kept = rank_rows(offsets, items, np.arange(n, dtype=np.int32))
+    assert offsets.tolist() == [0, n // 2, n // 2, n // 2 + 2]
+    assert np.array_equal(items[: n // 2], np.arange(n // 2))
+    assert items[kept - 2 : kept].tolist() == [1, 5]

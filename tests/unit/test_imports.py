@@ -1,0 +1,140 @@
+"""Imports go one way, the judge never imports the judged, and starting up imports little."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import setveil
+
+PACKAGE = Path(setveil.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+HEAVY = ("numba", "polars", "scipy", "jinja2", "vl_convert", "pandas", "pyarrow")
+
+# What each part may import besides itself; read it from top to bottom as the data's way.
+ALLOWED = {
+    "errors": set(),
+    "registry": {"errors"},
+    "kernels": set(),
+    "data": {"errors", "kernels"},
+    "release": {"errors", "registry", "kernels", "data"},
+    "guarantee": {"errors", "registry", "kernels", "data", "release"},
+    "engine": {"errors"},
+    "anonymize": {"errors", "registry", "kernels", "data", "release", "guarantee", "engine"},
+    "measure": {"errors", "registry", "kernels", "data", "release", "guarantee"},
+    "audit": {
+        "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
+        "measure",
+    },
+    "report": {
+        "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
+        "measure", "audit",
+    },
+}  # fmt: skip
+TYPES_ONLY = {"release": {"guarantee"}}  # annotations that are never imported when running
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_parts(path: Path, *, types: bool) -> set[str]:
+    """Return the parts of setveil a file imports, with or without imports for types only."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            skipped.update(inner for child in node.body for inner in ast.walk(child))
+    names = []
+    for node in ast.walk(tree):
+        if (node in skipped) != types:
+            continue
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import hides where it leads"
+            names.append(node.module or "")
+            if node.module == "setveil":
+                names += [f"setveil.{a.name}" for a in node.names if a.name != "__version__"]
+        elif isinstance(node, ast.Call) and "import_module" in ast.dump(node.func):
+            names += [
+                arg.value
+                for arg in node.args
+                if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+            ]
+    return {name.split(".")[1] for name in names if name.startswith("setveil.")}
+
+
+def test_every_part_has_its_place():
+    parts = {part_of(path) for path in MODULES} - {"__init__", "cli", "__main__"}
+    assert parts <= set(ALLOWED)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_one_way(path):
+    part = part_of(path)
+    if part in {"__init__", "cli"}:  # the package's front and its edge see everything
+        return
+    found = imported_parts(path, types=False) - {part}
+    assert found <= ALLOWED[part], f"{part} may not import {sorted(found - ALLOWED[part])}"
+    typed = imported_parts(path, types=True) - {part}
+    allowed = ALLOWED[part] | TYPES_ONLY.get(part, set())
+    assert typed <= allowed, f"{part} may not even name {sorted(typed - allowed)}"
+
+
+@pytest.mark.parametrize("judge", ["guarantee", "measure"])
+def test_the_judge_never_loads_the_judged(judge):
+    loaded = modules_after(f"import setveil.{judge}")
+    assert not [name for name in loaded if name.startswith("setveil.anonymize")]
+
+
+def test_the_walk_sees_what_it_should(tmp_path):
+    file = tmp_path / "x.py"
+    file.write_text(
+        "from typing import TYPE_CHECKING\nimport setveil.data.table\n"
+        "def f():\n    from setveil import measure\n"
+        "if TYPE_CHECKING:\n    from setveil.guarantee.base import Guarantee\n"
+    )
+    assert imported_parts(file, types=False) == {"data", "measure"}
+    assert imported_parts(file, types=True) == {"guarantee"}
+
+
+def modules_after(code: str) -> set[str]:
+    """Return the names of the modules that a fresh interpreter holds after running `code`."""
+    script = f"{code}\nimport sys; sys.stderr.write(' '.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+def test_importing_setveil_loads_nothing_heavy():
+    assert not modules_after("import setveil") & {*HEAVY, "numpy", "typer", "rich"}
+
+
+def test_help_loads_nothing_heavy_and_no_command():
+    loaded = modules_after(
+        "import setveil.cli\ntry:\n    setveil.cli.app(['--help'])\nexcept SystemExit: pass"
+    )
+    assert not loaded & {*HEAVY, "numpy", "rich", "pydantic", "setveil.registry"}
+    assert "setveil.cli.anonymize" not in loaded
+
+
+@pytest.mark.parametrize(
+    "module", ["anonymize", "demo", "inspect", "measure", "taxonomy", "verify"]
+)
+def test_a_commands_help_loads_nothing_heavy(module):
+    assert not modules_after(f"import setveil.cli.{module}") & {*HEAVY, "numpy", "rich"}
+
+
+@pytest.mark.parametrize("name", setveil.__all__)
+def test_public_names_are_there(name):
+    assert getattr(setveil, name) is not None
+    assert name in dir(setveil)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        setveil.nothing  # noqa: B018

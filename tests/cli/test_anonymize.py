@@ -131,6 +131,7 @@ WRONG = {
     "unknown format": (["--format", "nonsense"], "nonsense"),
     "no parent folder": (["-o", "no/such/folder/release"], "there is no such directory"),
     "unknown option": (["--m", "3"], "--m"),
+    "release to stdout": (["-o", "-"], "not a stream"),
 }
 
 
@@ -234,3 +235,17 @@ def test_columns_and_delimiter_are_taken_from_options(clinic):
     assert json.loads(inspected.stdout)["records"] == len(VISITS)
     built = clinic.run("taxonomy", "build", clinic.data, *columns, "-o", "-", "--quiet")
     assert "asthma," in built.stdout
+
+
+def test_a_file_is_no_place_for_a_release_nor_a_folder_for_a_key(clinic):
+    clinic.release.write_text("mine")
+    (clinic.folder / "keys").mkdir()
+    for more in (
+        ["--force"],
+        ["-o", clinic.folder / "new", "--key", clinic.folder / "keys", "--force"],
+    ):
+        before = clinic.names()
+        result = clinic.anonymize("gather", *more)
+        assert result.exit_code == 2
+        assert "will be written" in result.stderr
+        assert clinic.names() == before

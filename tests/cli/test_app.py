@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -94,8 +95,13 @@ def test_progress_shows_after_a_while(monkeypatch, capsys):
         progress("counting", 2, 3)
         assert progress._bar.tasks[0].completed == 2
         assert progress._bar.tasks[0].description == "counting"
+        sys.stdout.write("data\n")
+        output.say("remark")
     assert progress._bar is None
-    assert capsys.readouterr().out == ""
+    printed = capsys.readouterr()
+    assert printed.out == "data\n"
+    assert "remark" in printed.err
+    assert "counting" in printed.err
 
 
 def test_progress_on_a_terminal_can_be_silenced(monkeypatch):

@@ -182,7 +182,7 @@ def run(  # one parameter per option of the command line
 ) -> None:
     """Read, anonymize, save; each check that needs no work comes before the work."""
     only_one_stdin(data, taxonomy)
-    must_be_free(out, force=force)
+    must_be_free(out, force=force, directory=True)
     if key is not None:
         _check_key(key, out, force=force)
     method = entry.target(**params)

@@ -94,21 +94,33 @@ def only_one_stdin(*files: str | None) -> None:
         raise ParameterError("only one input can be -, the standard input", fix="name a file")
 
 
-def must_be_free(path: Path, *, force: bool) -> None:
+def must_be_free(path: Path, *, force: bool, directory: bool = False) -> None:
     """Refuse, before any work, to write over something that is there or where nothing can be.
+
+    `directory` tells that a directory will be written, not a file.
 
     >>> must_be_free(Path("nowhere/out"), force=False)
     Traceback (most recent call last):
     setveil.errors.ReleaseError: nowhere: there is no such directory. To fix: make it first.
     """
+    where = str(path)
+    if directory and where == STDIN:
+        raise ReleaseError("a release is a directory, not a stream", fix="name a directory")
     if not path.parent.is_dir():
         raise ReleaseError(
             "there is no such directory", where=str(path.parent), fix="make it first"
         )
-    if path.exists() and not force and not (path.is_dir() and not any(path.iterdir())):
+    if not path.exists():
+        return
+    if path.is_dir() != directory:
+        there, wanted = ("directory", "file") if path.is_dir() else ("file", "directory")
+        raise ReleaseError(
+            f"this is a {there}, but a {wanted} will be written", where=where, fix="name another"
+        )
+    if not force and not (directory and not any(path.iterdir())):
         raise ReleaseError(
             "it exists already",
-            where=str(path),
+            where=where,
             fix="choose another name, or replace it with --force",
         )
 

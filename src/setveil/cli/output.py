@@ -157,7 +157,8 @@ class Progress:
             if self._timer is None:  # the work ended while rich was being imported
                 return
             stage, done, total = self._state
-            self._bar = Bar(console=Console(stderr=True), transient=True)
+            # Remarks on stderr scroll past above the bar; data on stdout is none of its business.
+            self._bar = Bar(console=Console(stderr=True), transient=True, redirect_stdout=False)
             self._task = self._bar.add_task(stage, completed=done, total=total or None)
             self._bar.start()
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 GROUPS = {
     "Reading": "benchmarks.read",
     "Clustering": "benchmarks.clustering",
+    "k^m-anonymity": "benchmarks.km",
+    "ρ-uncertainty, the check": "benchmarks.rho_check",
     "Command line": "benchmarks.commands",
 }
 

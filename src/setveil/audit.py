@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -27,7 +28,7 @@ from setveil.errors import ParameterError
 from setveil.registry import Entry, entries, find, params_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from setveil.anonymize.base import Anonymizer
@@ -60,6 +61,8 @@ class Run:
         What :func:`setveil.measure.measure_all` says.
     seconds
         Wall time of the stages ``anonymize``, ``verify``, ``measure``.
+    taxonomy
+        The tree that the release is about; None where the method had none.
     """
 
     method: str
@@ -73,11 +76,21 @@ class Run:
     log: tuple[Step, ...]
     figures: dict[str, Any]
     seconds: dict[str, float]
+    taxonomy: Taxonomy | None = None
 
     @property
     def keeps_promise(self) -> bool:
         """Whether something was promised, and the check is certain that it holds."""
         return self.verdict is not None and self.verdict.holds and self.verdict.exact
+
+    @property
+    def k_alone(self) -> int | None:
+        """The k of a promise about whole records; None where there is no such promise.
+
+        Beside other letters (m, p) a k counts something else, and does not compare.
+        """
+        params = {} if self.promise is None else self.promise.params()
+        return params["k"] if set(params) == {"k"} else None
 
     @property
     def title(self) -> str:
@@ -105,13 +118,14 @@ class Run:
         return re.sub(r"[^a-z0-9.-]+", "", "-".join([self.method, *parts]).lower())
 
 
-def applicable(*, taxonomy: bool) -> list[Entry]:
+def applicable(*, taxonomy: bool, sensitive: bool = False) -> list[Entry]:
     """Return the registered anonymizers that need nothing beyond the data and what is there.
 
-    >>> [entry.name for entry in applicable(taxonomy=True)][:2]
-    ['clump', 'gather']
+    >>> [entry.name for entry in applicable(taxonomy=False, sensitive=True)][:2]
+    ['coherence', 'simple-suppression']
     """
     there = {"taxonomy"} if taxonomy else set()
+    there |= {"sensitive"} if sensitive else set()
     return [
         entry
         for entry in entries("anonymizer")
@@ -136,16 +150,21 @@ def build(name: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401  (any re
     return target(**params)
 
 
-def tree_over(table: TransactionTable, taxonomy: Taxonomy) -> Taxonomy:
+def tree_over(
+    table: TransactionTable, taxonomy: Taxonomy, sensitive: Collection[str] = ()
+) -> Taxonomy:
     """Return the tree with a leaf for each item that occurs: the one that all stages must share.
+
+    With `sensitive` items it is the tree of the others: those are taken out of it.
 
     >>> from setveil import Taxonomy, TransactionTable
     >>> dogs = Taxonomy.from_parents({"poodle": "dog"})
     >>> tree_over(TransactionTable.from_rows([["dog"]]), dogs).ids
     ('dog', 'dog (itself)', 'poodle')
     """
-    occurring = np.flatnonzero(table.supports()).tolist()
-    return taxonomy.for_items(table.vocabulary[item] for item in occurring)
+    apart = set(sensitive)
+    occurring = (table.vocabulary[item] for item in np.flatnonzero(table.supports()).tolist())
+    return taxonomy.for_items(item for item in occurring if item not in apart).without(apart)
 
 
 def run_method(
@@ -154,6 +173,7 @@ def run_method(
     table: TransactionTable,
     taxonomy: Taxonomy | None = None,
     *,
+    sensitive: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> Run:
     """Anonymize `table`, check the promise from the release alone, and measure what was lost.
@@ -163,7 +183,10 @@ def run_method(
     name, params
         A registered anonymizer and its parameters.
     table, taxonomy
-        The data.
+        The data. A method gets the taxonomy if it needs one.
+    sensitive
+        Names of sensitive items. A method gets them if it needs them; one that needs both gets
+        the taxonomy without them.
     progress
         Called with (stage, done, total) while the method works.
 
@@ -172,30 +195,40 @@ def run_method(
     Run
         A broken promise is a verdict in it, not an error.
     """
-    from setveil.measure import measure_all  # noqa: PLC0415  (numba only when something runs)
+    # Loaded when something runs: start-up time.
+    from setveil.guarantee.thresholds import share_as_json  # noqa: PLC0415
+    from setveil.measure import measure_all  # noqa: PLC0415
 
     method = build(name, params)
-    if taxonomy is not None:
-        taxonomy = tree_over(table, taxonomy)
-    given = {"taxonomy": taxonomy}
+    secret = tuple(sensitive) if "sensitive" in method.requires else ()
+    _check_given(name, method.requires, taxonomy, secret)
+    given: dict[str, Any] = {"sensitive": secret, "taxonomy": None}
+    tree = None
+    if taxonomy is not None and "taxonomy" in method.requires:
+        given["taxonomy"] = tree_over(table, taxonomy, secret)
+        tree = given["taxonomy"].beside(secret)
     started = time.perf_counter()
     made = method.anonymize(
         table, **{need: given[need] for need in method.requires}, progress=progress
     )
     anonymized = time.perf_counter()
     verdict = made.promise.check(made.release) if made.promise is not None else None
-    consistent = made.release.is_consistent_with(table, made.key, taxonomy)
+    consistent = made.release.is_consistent_with(table, made.key, tree)
     verified = time.perf_counter()
     measures = measure_all(
         made.release,
         table,
         key=made.key,
-        taxonomy=taxonomy,
+        taxonomy=tree,
+        sensitive=secret,
         rng=np.random.default_rng(0),  # the same count queries for every run: comparable errors
     )
     return Run(
         method=name,
-        params=dict(params),
+        params={
+            key: share_as_json(value) if isinstance(value, Fraction) else value
+            for key, value in params.items()
+        },
         release=made.release,
         key=made.key,
         promise=made.promise,
@@ -209,7 +242,18 @@ def run_method(
             "verify": verified - anonymized,
             "measure": time.perf_counter() - verified,
         },
+        taxonomy=tree,
     )
+
+
+def _check_given(
+    name: str, requires: frozenset[str], taxonomy: Taxonomy | None, sensitive: tuple[str, ...]
+) -> None:
+    """Say before any work what a method lacks."""
+    if "taxonomy" in requires and taxonomy is None:
+        raise ParameterError(f"{name} needs a taxonomy", fix="pass taxonomy=...")
+    if "sensitive" in requires and not sensitive:
+        raise ParameterError(f"{name} needs sensitive items", fix="pass sensitive=[...]")
 
 
 def save_run(run: Run, directory: Path, key_file: Path) -> Run:
@@ -240,16 +284,17 @@ def save_run(run: Run, directory: Path, key_file: Path) -> Run:
 def recommend(runs: Sequence[Run], *, k: int) -> Run | None:
     """Return the run with the least GGD share among those that keep `k` or more, checked.
 
+    Only promises about whole records compare; see :attr:`Run.k_alone`.
     Runs that cannot be measured, that contradict the original or whose promise is not certain
     are never recommended; None when nothing is left. Ties go to the larger k, then by name.
     """
     fit = [
-        (run.measures["ggd_share"], -run.promise.params()["k"], run.name, run)
+        (run.measures["ggd_share"], -run.k_alone, run.name, run)
         for run in runs
-        if run.promise is not None
+        if run.k_alone is not None
+        and run.k_alone >= k
         and run.keeps_promise
         and run.consistent
-        and run.promise.params().get("k", 0) >= k
         and run.measures["ggd_share"] is not None
     ]
     return min(fit, key=lambda entry: entry[:3])[-1] if fit else None

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from setveil.cli import app
+from setveil.registry import entries
 
 VISITS = [
     ["flu", "cough"],
@@ -42,6 +43,8 @@ class Clinic:
         self.data.write_text("".join(json.dumps(visit) + "\n" for visit in VISITS))
         self.tree = folder / "tree.csv"
         self.tree.write_text("".join(f"{child},{parent}\n" for child, parent in TREE))
+        self.sensitive = folder / "sensitive.txt"
+        self.sensitive.write_text("asthma\n")
         self.release = folder / "release"
         self.key = folder / "visits.key"
 
@@ -51,9 +54,20 @@ class Clinic:
 
     def anonymize(self, method="gather", *more, stdin=None):
         """Anonymize the visits; later options override earlier ones."""
-        options = ["--taxonomy", self.tree, "-o", self.release, "--k", 2, *more]
+        options = [*self.inputs_of(method), "-o", self.release, *more]
         data = "-" if stdin is not None else self.data
         return self.run("anonymize", method, data, *options, stdin=stdin)
+
+    def inputs_of(self, method):
+        """Return the options that name what a method needs, and a small k if it has one."""
+        found = [entry.target for entry in entries("anonymizer") if entry.name == method]
+        needed = found[0].requires if found else {"taxonomy"}
+        options = ["--k", 2] if not found or hasattr(found[0], "k") else []
+        if "taxonomy" in needed:
+            options += ["--taxonomy", self.tree]
+        if "sensitive" in needed:
+            options += ["--sensitive", self.sensitive, "--sensitive-in-tree", "take-out"]
+        return options
 
     def names(self):
         """Return what lies in the folder, hidden files too."""

@@ -18,6 +18,7 @@ NAMES = [
     for method in ("clump", "gather-fast", "gather-balanced", "partition")
     for k in (2, 5, 10)
 ]
+OTHERS = ["apriori-km-k5-m2", "td-control-rho0.5"]
 
 
 def run_demo(out, *more):
@@ -46,7 +47,9 @@ def test_prints_a_row_for_every_run_and_the_path_of_the_report(done):
         rows = re.findall(rf"^{re.escape(method)} +(\d+) +kept ", result.stdout, re.MULTILINE)
         assert rows == ["2", "5", "10"]
     assert f"report: {out / 'private' / 'report.html'}" in result.stdout
-    assert "12 of 12 releases keep their promise" in result.stdout
+    assert "14 of 14 releases keep their promise" in result.stdout
+    assert re.search(r"^apriori-km \(m 2\) +5 +kept ", result.stdout, re.MULTILINE)
+    assert re.search(r"^td-control \(rho 0.5\) +kept ", result.stdout, re.MULTILINE)
     assert result.stdout.count("%  *\n") == 1
 
 
@@ -60,8 +63,10 @@ def test_progress_goes_to_stderr_and_quiet_silences_it(done, tmp_path):
 def test_releases_verify_from_their_files_alone(done):
     out, _ = done
     folders = sorted(folder.name for folder in (out / "publish").iterdir())
-    assert folders == sorted(NAMES)
+    assert folders == sorted(NAMES + OTHERS)
     for name in folders:
+        assert CliRunner().invoke(app, ["verify", str(out / "publish" / name)]).exit_code == 0
+    for name in NAMES:
         rows = setveil.load_release(out / "publish" / name).to_rows()
         k = int(name.rpartition("k")[2])
         assert len(rows) == 150
@@ -71,11 +76,11 @@ def test_releases_verify_from_their_files_alone(done):
 def test_what_is_private_stays_apart(done):
     out, _ = done
     published = files_in(out / "publish")
-    assert len(published) == 2 * len(NAMES)
+    assert len(published) == 2 * len(NAMES + OTHERS)
     assert not [name for name in published if "key" in name or "html" in name]
     private = out / "private"
     assert private.stat().st_mode & 0o777 == 0o700
-    for name in NAMES:
+    for name in NAMES + OTHERS:
         assert (private / f"{name}.key").stat().st_mode & 0o777 == 0o600
     assert "do not publish" in (private / "report.html").read_text(encoding="utf-8")
 
@@ -110,8 +115,9 @@ def test_json_has_every_run_with_its_measures(tmp_path):
     result = run_demo(tmp_path / "out", "--json")
     said = json.loads(result.stdout)
     assert said["report"] == str(tmp_path / "out" / "private" / "report.html")
-    assert len(said["runs"]) == len(NAMES)
-    at_five = [run for run in said["runs"] if run["params"]["k"] >= 5]
+    assert len(said["runs"]) == len(NAMES + OTHERS)
+    whole = [run for run in said["runs"] if run["method"] in {"clump", "gather", "partition"}]
+    at_five = [run for run in whole if run["params"]["k"] >= 5]
     best = min(at_five, key=lambda run: run["ggd_share"])
     assert said["recommended"] == best["release"].rpartition("/")[2]
     assert all(run["keeps_promise"] and run["consistent"] for run in said["runs"])
@@ -126,7 +132,7 @@ def test_a_method_that_breaks_its_promise_is_found_out(tmp_path, monkeypatch):
     monkeypatch.setattr(Gather, "anonymize", boastful)
     result = run_demo(tmp_path / "out")
     assert result.exit_code == 1
-    assert "6 of 12 releases keep their promise" in result.stdout
+    assert "8 of 14 releases keep their promise" in result.stdout
     assert len(re.findall(r"^gather .* BROKEN ", result.stdout, re.MULTILINE)) == 6
 
 

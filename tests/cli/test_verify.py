@@ -35,7 +35,7 @@ def test_json(clinic):
     assert first["witnesses"] == []
     assert not second["holds"]
     witness = second["witnesses"][0]
-    assert set(witness) == {"items", "support", "required"}
+    assert set(witness) == {"items", "support", "required", "consequent", "confidence"}
     assert witness["support"] < 8
 
 

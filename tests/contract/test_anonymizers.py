@@ -11,61 +11,94 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference import worlds
+from tests.contract.cases import Case, Meaning, cases, published_ids
+from tests.reference.coherence import is_coherent
 from tests.reference.k_anonymity import is_k_anonymous
-from tests.strategies import occurring, tables_with_taxonomy
+from tests.reference.km import is_km_anonymous
+from tests.reference.rho import violations
 
 from setveil import registry
 from setveil.data import Taxonomy, TransactionTable
 from setveil.errors import InfeasibleError, InputError, ParameterError, SetveilError
-from setveil.guarantee import KAnonymity, from_manifest
+from setveil.guarantee import (
+    Coherence,
+    KAnonymity,
+    KmAnonymity,
+    RhoUncertainty,
+    from_manifest,
+)
 from setveil.measure import measure_all
+from setveil.release import GeneralizedRelease
 from setveil.release.store import load_key, load_manifest, load_release, save, save_key
 
 # Parameters that change the way a method goes; every method is also tested with its defaults.
 VARIANTS = {
     "clump": [{"distinct": True}, {"objective": "increment"}, {"r": None}],
     "gather": [{"effort": "fast"}],
+    "direct-km": [{"m": 3}],
+    "apriori-km": [{"m": 3}],
+    "coherence": [{"p": 3, "h": "0.4"}],
+    "suppress-control": [{"rho": "0.3", "prior": False}],
+    "td-control": [{"rho": "0.3", "prior": False}],
+    "rho-family": [{"rho": "0.7", "prior": False}],
 }
-METHODS = [
-    pytest.param(entry.target, params, id=" ".join([entry.name, *map(str, params.values())]))
-    for entry in registry.entries("anonymizer")
-    for params in [{}, *VARIANTS.get(entry.name, [])]
-]
-PROMISES = {KAnonymity: lambda promise, rows: is_k_anonymous(rows, promise.k)}
-MAY_REFUSE = {"Partition": lambda table, k: 0 < np.sum(table.lengths == 0) < len(table) and k > 1}
-
-every_method = pytest.mark.parametrize(("method", "params"), METHODS)
+ENTRIES = registry.entries("anonymizer")
 
 
-@st.composite
-def cases(draw, **sizes):
-    """Draw a table, its tree as a user gives it, and a k that fits."""
-    table, tree = draw(tables_with_taxonomy(min_rows=1, **sizes))
-    return table, tree, draw(st.integers(1, min(len(table), 5)))
+def methods(*needs):
+    """Return a mark that runs a test for each method and variant that has what is needed."""
+    found = [
+        pytest.param(entry.target, params, id=" ".join([entry.name, *map(str, params.values())]))
+        for entry in ENTRIES
+        for params in [{}, *VARIANTS.get(entry.name, [])]
+        if {*entry.target.requires, *entry.target.__dataclass_fields__} >= set(needs)
+    ]
+    return pytest.mark.parametrize(("method", "params"), found)
 
 
-def run(method, params, table, tree, k):
-    """Anonymize; None where the method may refuse this table and does so in good form."""
-    inputs = {"taxonomy": tree}
-    assert method.requires <= set(inputs), f"say here how to make {method.requires}"
+every_method = methods()
+
+PROMISES = {
+    KAnonymity: lambda promise, rows: is_k_anonymous(rows, promise.k),
+    KmAnonymity: lambda promise, rows: is_km_anonymous(rows, promise.k, promise.m),
+    Coherence: lambda promise, rows: is_coherent(
+        rows, promise.sensitive, promise.h, promise.k, promise.p
+    ),
+    RhoUncertainty: lambda promise, rows: (
+        not violations(rows, promise.rho, promise.sensitive, prior=promise.prior)
+    ),
+}
+
+
+def some_are_empty(table, k):
+    return 0 < np.sum(table.lengths == 0) < len(table) and k > 1
+
+
+def few_have_items(table, k):
+    return 0 < np.count_nonzero(table.lengths) < k
+
+
+MAY_REFUSE = {
+    "Partition": some_are_empty,
+    "OptimalKm": few_have_items,
+    "DirectKm": few_have_items,
+    "AprioriKm": few_have_items,
+    "LRA": few_have_items,
+    "VPAKm": few_have_items,
+}
+
+
+def run(method, params, case):
+    """Anonymize; None where the case does not suit, or the method refuses it in good form."""
+    if not case.suits(method):
+        return None
     try:
-        return method(k=k, **params).anonymize(table, taxonomy=tree)
+        return case.method(method, params).anonymize(case.table, **case.inputs(method))
     except InfeasibleError as error:
         allowed = MAY_REFUSE.get(method.__name__, lambda *_: False)
-        if not allowed(table, k) or not error.fix:
+        if not allowed(case.table, case.k) or not error.fix:
             raise
         return None
-
-
-def in_tree(release, tree):
-    """Return the published rows as node numbers of the whole tree."""
-    place = {node_id: v for v, node_id in enumerate(tree.ids)}
-    return [[place[node_id] for node_id in row] for row in release.to_rows(ids=True)]
-
-
-def as_leaves(table, tree):
-    return [tree.leaf_of(row).tolist() for row in table]
 
 
 def folder_bytes(folder):
@@ -76,68 +109,66 @@ def folder_bytes(folder):
 
 
 @every_method
-@settings(max_examples=60)
+@settings(max_examples=40, deadline=None)
 @given(case=cases())
 def test_the_promise_holds(method, params, case):
-    made = run(method, params, *case)
+    made = run(method, params, case)
     if made is None or made.promise is None:
         return
-    rows = made.release.to_rows(ids=True)
+    rows = published_ids(made.release)
     assert type(made.promise) in PROMISES, "write a brute-force check of this promise"
     assert PROMISES[type(made.promise)](made.promise, rows)
-    assert made.promise.params()["k"] == case[2]
+    said = made.promise.params()
+    if "k" in method.__dataclass_fields__:
+        assert said["k"] == case.k
+    if "sensitive" in said:  # all that are published, and none that is not
+        published = {item for row in made.release.to_rows() for item in row}
+        assert set(said["sensitive"]) == published.intersection(case.sensitive)
     verdict = made.promise.check(made.release)
     assert (verdict.holds, verdict.exact) == (True, True)
 
 
 @every_method
-@settings(max_examples=60)
+@settings(max_examples=30, deadline=None)
 @given(case=cases())
 def test_the_release_is_consistent_with_the_original(method, params, case):
-    table, given_tree, _ = case
-    made = run(method, params, *case)
+    made = run(method, params, case)
     if made is None:
         return
-    tree = given_tree.for_items(occurring(table))
-    originals = as_leaves(table, tree)
-    published = in_tree(made.release, tree)
+    meaning = Meaning(made.release, case, method)
     records = made.key.records.tolist()
-    assert sorted(records) == list(range(len(table)))
-    for row, record in zip(published, records, strict=True):
-        assert worlds.allows(tree, row, originals[record], hides=made.release.hides)
-    assert made.release.is_consistent_with(table, made.key, tree)
+    assert sorted(records) == list(range(len(case.table)))
+    for place, record in enumerate(records):
+        assert meaning.allows(place, meaning.originals[record])
+    assert made.release.is_consistent_with(case.table, made.key, meaning.tree)
 
 
 @every_method
-@settings(max_examples=40)
+@settings(max_examples=30, deadline=None)
 @given(
     case=cases(max_nodes=6, max_rows=4, max_length=4),
     seed=st.integers(0, 2**32 - 1),
     data=st.data(),
 )
 def test_bounds_and_samples_agree_with_all_worlds(method, params, case, seed, data):
-    table, given_tree, _ = case
-    made = run(method, params, *case)
+    made = run(method, params, case)
     if made is None:
         return
-    tree = given_tree.for_items(occurring(table))
-    leaves = worlds.all_leaves(tree)
-    itemset = data.draw(st.sets(st.sampled_from(leaves), max_size=3))
-    possible = [
-        worlds.worlds(tree, row, hides=made.release.hides) for row in in_tree(made.release, tree)
-    ]
-    # A private leaf is asked for by the name of its item.
-    names = [tree.ids[tree.parents[v] if tree.pseudo[v] else v] for v in itemset]
-    bounds = made.release.support_bounds(names, tree)
+    meaning = Meaning(made.release, case, method)
+    if not meaning.domain:
+        return
+    itemset = data.draw(st.sets(st.sampled_from(meaning.domain), max_size=3))
+    possible = [meaning.worlds(place) for place in range(len(made.release))]
+    names = meaning.names(itemset)
+    bounds = made.release.support_bounds(names, meaning.tree)
     assert bounds.low == sum(all(itemset <= t for t in row) for row in possible)
     assert bounds.high == sum(any(itemset <= t for t in row) for row in possible)
     assert bounds.tight
-    true = sum(itemset <= set(t) for t in as_leaves(table, tree))
-    assert bounds.low <= true <= bounds.high
-    world = made.release.sample_world(np.random.default_rng(seed), tree)
-    for t, row in zip(as_leaves(world, tree), possible, strict=True):
-        assert frozenset(t) in row
-    candidates = set(made.release.matches(names, tree).records.tolist())
+    assert bounds.low <= sum(itemset <= t for t in meaning.originals) <= bounds.high
+    world = made.release.sample_world(np.random.default_rng(seed), meaning.tree)
+    for t, row in zip(meaning.items_of(world), possible, strict=True):
+        assert t in row
+    candidates = set(made.release.matches(names, meaning.tree).records.tolist())
     assert candidates == {
         place for place, row in enumerate(possible) if any(itemset <= t for t in row)
     }
@@ -147,14 +178,14 @@ def test_bounds_and_samples_agree_with_all_worlds(method, params, case, seed, da
 
 
 @every_method
-@settings(max_examples=30)
+@settings(max_examples=20, deadline=None)
 @given(case=cases())
 def test_inputs_stay_as_they_are(method, params, case):
-    table, tree, k = case
+    table, tree = case.table, case.tree
     arrays = [table.offsets.copy(), table.items.copy()]
     mine = TransactionTable(offsets=arrays[0], items=arrays[1], vocabulary=table.vocabulary)
     before = [tree.parents.tobytes(), tree.leaves.tobytes(), tree.pseudo.tobytes(), tree.ids]
-    run(method, params, mine, tree, k)
+    run(method, params, Case(mine, tree, case.k, case.sensitive))
     assert arrays[0].tolist() == table.offsets.tolist()
     assert arrays[1].tolist() == table.items.tolist()
     after = [tree.parents.tobytes(), tree.leaves.tobytes(), tree.pseudo.tobytes(), tree.ids]
@@ -162,15 +193,16 @@ def test_inputs_stay_as_they_are(method, params, case):
 
 
 @every_method
-@settings(max_examples=30)
+@settings(max_examples=20, deadline=None)
 @given(case=cases(), random=st.randoms(use_true_random=False))
 def test_permuting_the_rows_changes_no_byte(tmp_path_factory, method, params, case, random):
-    table, tree, k = case
+    table = case.table
     folders = []
     for order in (list(range(len(table))), random.sample(range(len(table)), len(table))):
         rows = [table[i] for i in order]
         shuffled = TransactionTable.from_rows([random.sample(row, len(row)) for row in rows])
-        made = run(method, params, shuffled, tree, k)
+        secret = tuple(random.sample(case.sensitive, len(case.sensitive)))
+        made = run(method, params, Case(shuffled, case.tree, case.k, secret))
         if made is None:
             return
         folders.append(tmp_path_factory.mktemp("release"))
@@ -180,11 +212,10 @@ def test_permuting_the_rows_changes_no_byte(tmp_path_factory, method, params, ca
 
 
 @every_method
-@settings(max_examples=30)
+@settings(max_examples=20, deadline=None)
 @given(case=cases(), ending=st.sampled_from(["parquet", "jsonl", "csv"]))
 def test_save_load_verify(tmp_path_factory, method, params, case, ending):
-    table, given_tree, _ = case
-    made = run(method, params, *case)
+    made = run(method, params, case)
     if made is None:
         return
     folder = tmp_path_factory.mktemp("release")
@@ -196,27 +227,36 @@ def test_save_load_verify(tmp_path_factory, method, params, case, ending):
     if made.promise is None:
         assert promise is None
     else:
-        verdict = from_manifest(promise["name"], promise["params"]).check(loaded)
+        again = from_manifest(promise["name"], promise["params"])
+        assert again.params() == made.promise.params()
+        verdict = again.check(loaded)
         assert (verdict.holds, verdict.exact) == (True, True)
     private = tmp_path_factory.mktemp("private") / "key"
     save_key(made.key, private)
-    tree = given_tree.for_items(occurring(table))
-    assert loaded.is_consistent_with(table, load_key(private), tree)
-    figures = measure_all(loaded, table, key=load_key(private), taxonomy=given_tree)
-    assert figures == measure_all(made.release, table, key=made.key, taxonomy=given_tree)
+    tree = case.whole_tree(method) if "taxonomy" in method.requires else None
+    assert loaded.is_consistent_with(case.table, load_key(private), tree)
+    measured = [
+        measure_all(release, case.table, key=key, taxonomy=tree, sensitive=case.secret(method))
+        for release, key in ((loaded, load_key(private)), (made.release, made.key))
+    ]
+    assert measured[0] == measured[1]
 
 
 @every_method
-@settings(max_examples=30)
+@settings(max_examples=20, deadline=None)
 @given(case=cases())
 def test_the_release_names_nothing_beyond_what_it_publishes(method, params, case):
-    made = run(method, params, *case)
+    made = run(method, params, case)
     if made is None:
+        return
+    published = {node_id for row in published_ids(made.release) for node_id in row}
+    if not isinstance(made.release, GeneralizedRelease):
+        assert set(made.release.vocabulary.names) == published
         return
     parent = dict(zip(made.release.tree.ids, made.release.tree.parents.tolist(), strict=True))
     ids = made.release.tree.ids
     shown = {ids[0]}
-    for node_id in {node_id for row in made.release.to_rows(ids=True) for node_id in row}:
+    for node_id in published:
         while node_id not in shown:
             shown.add(node_id)
             node_id = ids[parent[node_id]]  # noqa: PLW2901  (walks up to the root)
@@ -224,67 +264,122 @@ def test_the_release_names_nothing_beyond_what_it_publishes(method, params, case
 
 
 @every_method
-@settings(max_examples=30)
+@settings(max_examples=20, deadline=None)
 @given(case=cases())
 def test_measures_are_shares(method, params, case):
-    table, tree, _ = case
-    made = run(method, params, *case)
-    if made is None or not len(table.items):
+    made = run(method, params, case)
+    if made is None or not len(case.table.items):
         return
-    figures = measure_all(made.release, table, key=made.key, taxonomy=tree)
-    assert None not in figures.values() or not len(made.release.nodes)
-    for name in ("ggd_share", "ncp", "records_kept", "items_kept", "items_exact"):
+    figures = measure_all(
+        made.release,
+        case.table,
+        key=made.key,
+        taxonomy=case.given_tree(method) if "taxonomy" in method.requires else None,
+        sensitive=case.secret(method),
+    )
+    unsaid = {name for name, value in figures.items() if value is None}
+    assert unsaid <= {"level_mean", "rules_kept", "rules_exact"}
+    for name in ("ggd_share", "ncp", "average_loss", "records_kept", "items_kept", "items_exact"):
         assert 0 <= figures[name] <= 1
+    assert 0 <= figures["tkd"] <= 1
     assert figures["items_kept"] + figures["items_suppressed"] == pytest.approx(1)
 
 
 # --- bad input ------------------------------------------------------------------------------------
 
-TREE = Taxonomy.balanced(["a", "b", "c"])
-TABLE = TransactionTable.from_rows([["a"], ["a", "b"], ["b", "c"]])
+FEW = Case(
+    table=TransactionTable.from_rows([["a"], ["a", "b"], ["b", "c"]]),
+    tree=Taxonomy.balanced(["a", "b", "c"]),
+    k=2,
+    sensitive=("c",),
+)
 
 
-@every_method
+@methods("k")
 def test_more_than_there_are(method, params):
     with pytest.raises(InfeasibleError, match="only 3 records") as caught:
-        method(k=4, **params).anonymize(TABLE, taxonomy=TREE)
+        method(k=4, **params).anonymize(FEW.table, **FEW.inputs(method))
     assert "at most 3" in caught.value.fix
 
 
-@every_method
+@methods("k")
 @pytest.mark.parametrize("k", [0, -3, 1.5, "2", None, True])
 def test_k_that_means_nothing(method, params, k):
     with pytest.raises(ParameterError, match="k is"):
-        method(k=k, **params).anonymize(TABLE, taxonomy=TREE)
+        method(k=k, **params).anonymize(FEW.table, **FEW.inputs(method))
+
+
+@methods("m")
+@pytest.mark.parametrize("m", [0, -1, 1.5, "2", True])
+def test_m_that_means_nothing(method, params, m):
+    with pytest.raises(ParameterError, match="m is"):
+        method(**{**params, "m": m})
+
+
+@methods("rho")
+@pytest.mark.parametrize("rho", [0, -0.1, 1.01, "high", None, True, float("nan")])
+def test_rho_that_means_nothing(method, params, rho):
+    with pytest.raises(ParameterError, match="rho is"):
+        method(**{**params, "rho": rho})
 
 
 @every_method
 def test_no_data(method, params):
-    with pytest.raises(SetveilError, match="no records"):
-        method(k=2, **params).anonymize(TransactionTable.from_rows([]), taxonomy=TREE)
+    inputs = FEW.inputs(method)
+    said = "no records|do not occur" if "sensitive" in inputs else "no records"
+    with pytest.raises(SetveilError, match=said):
+        FEW.method(method, params).anonymize(TransactionTable.from_rows([]), **inputs)
 
 
-@every_method
+@methods("taxonomy")
 def test_items_that_are_not_in_the_tree(method, params):
-    table = TransactionTable.from_rows([["a"], ["a", "stone"], ["glass"]])
-    with pytest.raises(InputError, match="2 of 3 items are not in the taxonomy") as caught:
-        method(k=2, **params).anonymize(table, taxonomy=TREE)
+    table = TransactionTable.from_rows([["a"], ["a", "stone"], ["glass", "c"]])
+    with pytest.raises(InputError, match=r"2 of \d items are not in the taxonomy") as caught:
+        FEW.method(method, params).anonymize(table, **FEW.inputs(method))
     assert "'stone'" in str(caught.value)
     assert "'glass'" in str(caught.value)
 
 
+@methods("sensitive")
+def test_sensitive_items_that_do_not_occur(method, params):
+    inputs = {**FEW.inputs(method), "sensitive": ["c", "zinc"]}
+    with pytest.raises(InputError, match="1 of 2 sensitive items do not occur") as caught:
+        FEW.method(method, params).anonymize(FEW.table, **inputs)
+    assert "'zinc'" in str(caught.value)
+
+
+@methods("sensitive")
+@pytest.mark.parametrize("sensitive", [[], "c"])
+def test_sensitive_items_that_are_none(method, params, sensitive):
+    with pytest.raises(SetveilError, match="sensitive"):
+        FEW.method(method, params).anonymize(
+            FEW.table, **{**FEW.inputs(method), "sensitive": sensitive}
+        )
+
+
+@methods("sensitive", "taxonomy")
+def test_sensitive_items_inside_the_tree_of_the_others(method, params):
+    with pytest.raises(InputError, match="'c'") as caught:
+        FEW.method(method, params).anonymize(FEW.table, taxonomy=FEW.tree, sensitive=["c"])
+    assert "tree" in str(caught.value) or "taxonomy" in str(caught.value)
+
+
 @every_method
 def test_records_without_any_item(method, params):
+    if "sensitive" in method.requires:  # there would be none
+        return
     table = TransactionTable.from_rows([[], [], []])
-    made = method(k=3, **params).anonymize(table, taxonomy=TREE)
+    made = Case(table, FEW.tree, 3).method(method, params).anonymize(table, taxonomy=FEW.tree)
     assert made.release.to_rows() == [[], [], []]
     assert made.promise is None or made.promise.check(made.release).holds
 
 
 @every_method
 def test_equal_records_lose_nothing(method, params):
+    if "sensitive" in method.requires:  # equal records give their sensitive items away
+        return
     table = TransactionTable.from_rows([["a", "c"]] * 6)
-    made = method(k=3, **params).anonymize(table, taxonomy=TREE)
+    made = Case(table, FEW.tree, 3).method(method, params).anonymize(table, taxonomy=FEW.tree)
     assert made.release.to_rows() == [["a", "c"]] * 6
 
 
@@ -292,9 +387,9 @@ def test_equal_records_lose_nothing(method, params):
 def test_progress_goes_from_nothing_to_all(method, params):
     told = []
     rows = [[name] for name in "abc" * 20]
-    method(k=2, **params).anonymize(
+    FEW.method(method, params).anonymize(
         TransactionTable.from_rows(rows),
-        taxonomy=TREE,
+        **FEW.inputs(method),
         progress=lambda stage, done, total: told.append((stage, done, total)),
     )
     assert all(stage and 0 <= done <= total for stage, done, total in told)

@@ -41,20 +41,39 @@ def can_match(tree, nodes, items):
     return all(place(i, set()) for i in range(len(nodes)))
 
 
-def allows(tree, nodes, items, *, hides):
-    """Tell whether a published record may stand for the original set of leaves `items`."""
+def allows(tree, nodes, items, *, hides, anywhere=None):
+    """Tell whether a published record may stand for the original set of leaves `items`.
+
+    `anywhere` are the nodes that any record of the release publishes, where what is hidden is
+    hidden everywhere; None where it need not be.
+    """
+    below = [set(leaves_below(tree, v)) for v in nodes]
+    if anywhere is not None:
+        elsewhere = [set(leaves_below(tree, v)) for v in anywhere if v not in nodes]
+        shown = all(part & set(items) for part in below)
+        return hides and shown and not any(part & set(items) for part in elsewhere)
     if hides:
         return can_match(tree, nodes, items)
-    below = [set(leaves_below(tree, v)) for v in nodes]
     covered = all(any(item in part for part in below) for item in items)
     return covered and all(part & set(items) for part in below)
 
 
-def worlds(tree, nodes, *, hides):
+def worlds(tree, nodes, *, hides, anywhere=None):
     """Return all sets of leaves that a published record allows."""
     leaves = all_leaves(tree)
     subsets = chain.from_iterable(combinations(leaves, r) for r in range(len(leaves) + 1))
-    return [frozenset(t) for t in subsets if allows(tree, nodes, t, hides=hides)]
+    return [frozenset(t) for t in subsets if allows(tree, nodes, t, hides=hides, anywhere=anywhere)]
+
+
+def suppressed_allows(vocabulary, published, original):
+    """Tell whether a record whose items were removed may stand for an original set of names."""
+    return {item for item in original if item in vocabulary} == set(published)
+
+
+def suppressed_worlds(vocabulary, published, items):
+    """Return all sets of `items` that a record whose items were removed allows."""
+    subsets = chain.from_iterable(combinations(items, r) for r in range(len(items) + 1))
+    return [frozenset(t) for t in subsets if suppressed_allows(vocabulary, published, t)]
 
 
 def draws(tree, nodes):

@@ -30,7 +30,17 @@ class Promise:
         return {"k": self.k}
 
 
-def make_run(method="gather", *, k=2, share=0.25, holds=True, exact=True, promise=True, **rest):
+def make_run(
+    method="gather",
+    *,
+    k=2,
+    share=0.25,
+    holds=True,
+    exact=True,
+    promise=True,
+    promise_made=None,
+    **rest,
+):
     release, key = publish_groups(
         TREE,
         group_offsets=[0, 2, 3],
@@ -61,7 +71,7 @@ def make_run(method="gather", *, k=2, share=0.25, holds=True, exact=True, promis
         "params": {"k": k},
         "release": release,
         "key": key,
-        "promise": Promise(k) if promise else None,
+        "promise": (promise_made or Promise(k)) if promise else None,
         "verdict": verdict if promise else None,
         "consistent": True,
         "measures": measures,

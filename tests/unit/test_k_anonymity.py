@@ -118,7 +118,7 @@ def test_parsing():
 
 
 @pytest.mark.parametrize(
-    "text", ["km", "k-anonymity:m=2", "k-anonymity:k", "k-anonymity:k=2,k=3", "k-anonymity:k=x", ""]
+    "text", ["kn", "k-anonymity:m=2", "k-anonymity:k", "k-anonymity:k=2,k=3", "k-anonymity:k=x", ""]
 )
 def test_parsing_nonsense(text):
     with pytest.raises(ParameterError):

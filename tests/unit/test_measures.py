@@ -11,7 +11,7 @@ from tests.strategies import published, tables
 from setveil import measure
 from setveil.data import Taxonomy, TransactionTable
 from setveil.errors import InputError, NotApplicable, ParameterError
-from setveil.measure.queries import _Holders
+from setveil.measure.queries import Holders
 from setveil.release import Key, publish_groups
 
 FOOD = Taxonomy.from_parents(
@@ -199,7 +199,7 @@ def test_actual_counts(table, data):
         expected = sum(set(query) <= row for row in rows)
         found = measure.average_relative_error(nothing, table, taxonomy=tree, queries=[query])
         assert found.value == (0 if expected == 0 or not query else 1)
-        assert _Holders(table).support(query) == expected
+        assert Holders(table).support(query) == expected
 
 
 def test_drawn_queries_occur_and_repeat_with_the_generator():

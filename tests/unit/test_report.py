@@ -1,6 +1,8 @@
 """The report says what the runs say, in full, safely, and the same way each time."""
 
 import re
+from dataclasses import dataclass
+from fractions import Fraction
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -9,6 +11,8 @@ from tests.unit.report_runs import EVIL, make_run, report
 
 from setveil.audit import recommend
 from setveil.errors import ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.release.base import Step
 from setveil.report import charts
 from setveil.report.words import about, kept, lost
 
@@ -207,3 +211,62 @@ def test_rounding_never_flatters(share):
 def test_about_never_says_none_or_all_of_a_part():
     assert about(0.001) not in {"none", "all"}
     assert about(0.9999) not in {"none", "all"}
+
+
+# --- other promises -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OtherPromise:
+    k: int = 5
+    m: int = 2
+
+    def describe(self):
+        return f"whoever knows {self.m} items finds <{self.k}> records"
+
+    def params(self):
+        return {"k": self.k, "m": self.m}
+
+
+def other_run(**rest):
+    log = [Step(action="suppress", subject=f"item {n}", reason="rare", cost=n) for n in range(30)]
+    log.append(Step(action="stop", subject="the search", reason="the budget was used up"))
+    return make_run(
+        "apriori-km", share=0.01, promise_made=OtherPromise(), k=5, log=tuple(log), **rest
+    )
+
+
+def test_other_promises_do_not_compare():
+    other = other_run()
+    equal = make_run("gather", k=5, share=0.3)
+    assert other.k_alone is None
+    assert equal.k_alone == 5
+    assert recommend([other, equal], k=5) is equal
+    assert recommend([other], k=5) is None
+    page = Page(report([equal, other]))
+    assert not page.problems
+    assert "Whoever knows 2 items finds <5> records." in page.text
+    assert "Other worries, other promises" in page.text
+    assert "Other worries" not in Page(report([equal])).text
+
+
+def test_the_log_shows_remarks_first_and_then_the_costliest():
+    text = Page(report([make_run("gather", k=5), other_run()])).text
+    assert "the budget was used up" in text
+    assert "item 29" in text
+    assert "item 3 " not in text
+    assert "The 12 costliest of 31 steps." in text
+
+
+def test_a_rule_that_breaks_a_promise_says_what_follows():
+    witness = Witness(
+        items=("low mood",),
+        support=5,
+        required="confidence below 0.5, not 1",
+        consequent="depression",
+        confidence=Fraction(1),
+    )
+    verdict = Verdict(holds=False, exact=True, reason="a rule", checked=1, witnesses=(witness,))
+    text = Page(report([other_run(verdict=verdict)])).text
+    assert "low mood → depression" in text
+    assert "confidence below 0.5, not 1" in text

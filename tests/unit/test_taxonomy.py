@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import taxonomy as reference
-from tests.strategies import names, taxonomies
+from tests.strategies import names, occurring, tables_with_taxonomy, taxonomies
 
 from setveil.data import Taxonomy
 from setveil.data.tree import Tree
@@ -323,3 +323,36 @@ def test_pruned(tree, data):
         assert node not in kept or part.leaves[place[v]] == tree.leaves[v]
     assert part.n_leaves == tree.n_leaves
     assert not any(part.is_leaf[place[v]] for v in set(nodes) if tree.leaves[v] > 1)
+
+
+# --- without some items ---------------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(tables_with_taxonomy(min_rows=1), st.data())
+def test_without_some_items(case, data):
+    table, tree = case
+    items = occurring(table)
+    if not items:
+        return
+    gone = data.draw(st.sets(st.sampled_from(items), min_size=1))
+    leaves = {tree.ids[v] for v in range(len(tree)) if tree.is_leaf[v]}
+    if leaves <= gone:
+        with pytest.raises(InputError, match="nothing is left"):
+            tree.without(gone)
+        return
+    less = tree.without(gone)
+    assert not gone.intersection(less.ids)
+    # The leaves are the old ones, and who is above whom has not changed.
+    assert {less.ids[v] for v in range(len(less)) if less.is_leaf[v]} == leaves - gone
+    for node_id in set(less.ids).intersection(tree.ids):
+        above = [less.ids[u] for u in less.ancestors(less.ids.index(node_id))]
+        before = [tree.ids[u] for u in tree.ancestors(tree.ids.index(node_id))]
+        assert [u for u in above if u in before] == [u for u in before if u not in gone]
+    assert set(less.missing(gone)) == gone
+
+
+def test_without_takes_private_leaves_along():
+    tree = Taxonomy.from_parents({"pug": "dog", "dog": "pet", "cat": "pet"}).for_items(["dog"])
+    assert tree.without(["dog"]).ids == ("pet", "cat", "pug")
+    assert tree.without(["nobody's"]) is tree

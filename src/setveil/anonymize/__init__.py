@@ -1,8 +1,35 @@
 """Methods that turn a table into a release: one file per published algorithm."""
 
+from setveil.anonymize.apriori_km import AprioriKm
 from setveil.anonymize.base import Anonymizer
 from setveil.anonymize.clump import Clump
+from setveil.anonymize.coherence import Coherence
+from setveil.anonymize.direct_km import DirectKm
 from setveil.anonymize.gather import Gather
+from setveil.anonymize.hghs import HgHs
+from setveil.anonymize.lra import LRA
+from setveil.anonymize.optimal_km import OptimalKm
 from setveil.anonymize.partition import Partition
+from setveil.anonymize.rho_family import RhoFamily
+from setveil.anonymize.simple_suppression import SimpleSuppression
+from setveil.anonymize.suppress_control import SuppressControl
+from setveil.anonymize.td_control import TDControl
+from setveil.anonymize.vpa_km import VPAKm
 
-__all__ = ["Anonymizer", "Clump", "Gather", "Partition"]
+__all__ = [
+    "LRA",
+    "Anonymizer",
+    "AprioriKm",
+    "Clump",
+    "Coherence",
+    "DirectKm",
+    "Gather",
+    "HgHs",
+    "OptimalKm",
+    "Partition",
+    "RhoFamily",
+    "SimpleSuppression",
+    "SuppressControl",
+    "TDControl",
+    "VPAKm",
+]

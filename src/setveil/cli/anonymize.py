@@ -1,9 +1,8 @@
 """``setveil anonymize METHOD``: a command for each registered method, with its own options."""
 
 import inspect
-import types
-import typing
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,6 +24,7 @@ from setveil.cli.inputs import (
     read_table,
     read_taxonomy,
 )
+from setveil.cli.method_options import option_for, published_params
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -33,14 +33,26 @@ from setveil.cli.output import (
     emit,
     say,
 )
+from setveil.cli.sensitive import (
+    InTreeOption,
+    SensitiveOption,
+    ShareOption,
+    check_sensitive_options,
+    draw_sensitive,
+    read_sensitive,
+    tree_for_ordinary,
+)
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
-    from setveil.registry import Entry, Param
+    from setveil.registry import Entry
     from setveil.release.base import Anonymization
 
-EXAMPLE = "Example: setveil anonymize {name} visits.csv --taxonomy tree.csv{options} -o release"
+EXAMPLE = "Example: setveil anonymize {name} visits.csv{inputs}{options} -o release"
+REMARKS = {"note", "stop", "warn"}
+"""Steps of a method's log that its user must see: what was not done, and what to look out for."""
+
+INPUTS = {"taxonomy": " --taxonomy tree.csv", "sensitive": " --sensitive sensitive.txt"}
 
 
 class Methods(TyperGroup):
@@ -105,43 +117,11 @@ def command_for(entry: "Entry") -> Any:
     command.__doc__ = f"{entry.summary}\n\nPaper: {entry.paper}."
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     options_shown = f" --{names[0]} {own[0].default}" if own else ""
-    example = EXAMPLE.format(name=entry.name, options=options_shown)
+    needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
+    inputs = "".join(text for name, text in INPUTS.items() if name in needed)
+    example = EXAMPLE.format(name=entry.name, inputs=inputs, options=options_shown)
     app.command(entry.name, epilog=example)(command)
     return typer.main.get_command(app)
-
-
-def option_for(param: "Param") -> inspect.Parameter:
-    """Turn a method's parameter into an option: ``r: int | None`` becomes ``--r <int|none>``."""
-    annotation = param.type
-    settings: dict[str, Any] = {"help": f"{param.doc[:1].upper()}{param.doc[1:]}."}
-    members = [t for t in typing.get_args(annotation) if t is not types.NoneType]
-    if param.choices:
-        annotation = Literal[param.choices]
-    elif typing.get_origin(annotation) is types.UnionType and len(members) == 1:
-        annotation = members[0]
-        if not param.required and param.default is not None:
-            settings |= {
-                "parser": _or_none(annotation),
-                "metavar": f"<{annotation.__name__}|none>",
-            }
-    flag = f"--{param.name.replace('_', '-')}"
-    if annotation is bool:
-        flag = f"{flag}/--no-{flag.removeprefix('--')}"
-    return inspect.Parameter(
-        param.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if param.required else param.default,
-        annotation=Annotated[annotation, typer.Option(flag, **settings)],
-    )
-
-
-def _or_none(kind: type) -> Any:
-    """Return a parser for a value of this kind, or the word ``none``."""
-
-    def parse(text: Any) -> Any:
-        return None if str(text).lower() in {"none", "all"} else kind(text)
-
-    return parse
 
 
 def run(  # one parameter per option of the command line
@@ -158,6 +138,9 @@ def run(  # one parameter per option of the command line
     taxonomy: TaxonomyOption = None,
     missing: MissingOption = "error",
     parents: ParentsOption = "error",
+    sensitive: SensitiveOption = None,
+    sensitive_share: ShareOption = None,
+    sensitive_in_tree: InTreeOption = "error",
     key: Annotated[
         Path | None,
         typer.Option("--key", metavar="KEY", help="File for the private key (only you read it)."),
@@ -186,11 +169,14 @@ def run(  # one parameter per option of the command line
     if key is not None:
         _check_key(key, out, force=force)
     method = entry.target(**params)
+    check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share)
     if "taxonomy" in method.requires and taxonomy is None:
         raise ParameterError(
             f"{entry.name} generalizes items along a tree, and none is given",
             fix="give one with --taxonomy FILE; `setveil taxonomy build` makes one",
         )
+    drawn = sensitive_share is not None
+    _say_what_changes_nothing(entry, taxonomy, None if drawn else seed, engine, quiet=quiet)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("reading")
         table = read_table(
@@ -203,24 +189,42 @@ def run(  # one parameter per option of the command line
             quiet=quiet,
         )
         inputs: dict[str, Any] = {"engine": _engine(engine, seed), "progress": progress}
+        secret: tuple[str, ...] = ()
+        if sensitive is not None:
+            secret = read_sensitive(sensitive, table)
+        elif sensitive_share is not None:
+            secret = draw_sensitive(sensitive_share, table, seed)
+        if "sensitive" in method.requires:
+            inputs["sensitive"] = secret
         if taxonomy is not None and "taxonomy" in method.requires:
-            tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
-            inputs["taxonomy"] = tree.for_items(_items(table), missing=missing)
-        if seed is not None and engine == "local":
-            say(f"{entry.name} draws nothing at random: --seed changes nothing", quiet=quiet)
+            inputs["taxonomy"] = tree_for_ordinary(
+                read_taxonomy(taxonomy, parents=parents, quiet=quiet),
+                table,
+                secret,
+                missing=missing,
+                # Items that were drawn cannot have been taken out before.
+                in_tree="take-out" if drawn else sensitive_in_tree,
+                quiet=quiet,
+            )
         progress("anonymizing")
         made = method.anonymize(table, **inputs)
         progress("writing")
-        _save(made, entry.name, params, out, key, force=force, format=release_format)
+        public = published_params(method, params)
+        _save(made, entry.name, public, out, key, force=force, format=release_format)
     result = {
         "method": entry.name,
-        "params": dict(params),
+        "params": public,
         "records": len(table),
         "published": len(made.release),
         "promise": None if made.promise is None else made.promise.describe(),
+        "sensitive_drawn": list(secret) if drawn else None,
         "release": str(out),
         "key": None if key is None else str(key),
+        "log": [asdict(step) for step in made.log],
     }
+    for step in made.log:
+        if step.action in REMARKS:
+            say(f"{step.subject}: {step.reason}" if step.reason else step.subject, quiet=quiet)
     if json:
         emit(result)
     else:
@@ -237,9 +241,15 @@ def _check_key(key: Path, out: Path, *, force: bool) -> None:
     must_be_free(key, force=force)
 
 
-def _items(table: "TransactionTable") -> list[str]:
-    """Return the items that occur; a table may know names that no record holds."""
-    return [table.vocabulary[i] for i in table.supports().nonzero()[0].tolist()]
+def _say_what_changes_nothing(
+    entry: "Entry", taxonomy: str | None, seed: int | None, engine: str, *, quiet: bool
+) -> None:
+    """Tell which of the given options have no effect here."""
+    needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
+    if taxonomy is not None and "taxonomy" not in needed:
+        say(f"{entry.name} generalizes nothing: --taxonomy changes nothing", quiet=quiet)
+    if seed is not None and engine == "local":
+        say(f"{entry.name} draws nothing at random: --seed changes nothing", quiet=quiet)
 
 
 def _engine(name: str, seed: int | None) -> Any:
@@ -285,5 +295,7 @@ def _print(result: Mapping[str, Any]) -> None:
     source = "" if records == published else f" of {records:,}"
     typer.echo(f"{result['release']}: {published:,}{source} records by {result['method']}")
     typer.echo(f"promise: {result['promise'] or 'none; this method promises nothing'}")
+    if result["sensitive_drawn"] is not None:
+        typer.echo(f"sensitive items drawn: {', '.join(result['sensitive_drawn'])}")
     if result["key"] is not None:
         typer.echo(f"private key: {result['key']} (do not publish it)")

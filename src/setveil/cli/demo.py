@@ -19,6 +19,7 @@ from setveil.cli.output import (
 if TYPE_CHECKING:
     from setveil.audit import Run
     from setveil.data.synthetic import Synthetic
+    from setveil.data.table import TransactionTable
 
 SIZES = (2, 5, 10)
 WISHED_K = 5
@@ -28,6 +29,12 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "gather": ({"effort": "fast"}, {"effort": "balanced"}),
 }
 """Methods that are worth showing in more than one way; all others run with their defaults."""
+
+OTHER_PROMISES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("apriori-km", {"k": WISHED_K, "m": 2}),
+    ("td-control", {"rho": 0.5}),
+)
+"""Methods for other worries than being found among whole records, one setting each."""
 
 
 def demo(
@@ -90,22 +97,33 @@ def _folders(out: Path) -> tuple[Path, Path]:
 
 
 def _plan() -> list[tuple[str, dict[str, Any]]]:
-    """Return every registered method that needs no more than a taxonomy, at each k."""
-    from setveil.audit import applicable
+    """Return the methods that make whole records alike, at each k, and a few for other worries.
 
-    return [
-        (entry.name, {**variant, "k": k})
-        for entry in applicable(taxonomy=True)
-        for variant in VARIANTS.get(entry.name, ({},))
-        for k in SIZES
-    ]
+    Whole records are what a method is about whose only letter is k; with an m beside it, k
+    counts something else.
+    """
+    from setveil.audit import applicable
+    from setveil.registry import params_of
+
+    plan: list[tuple[str, dict[str, Any]]] = []
+    for entry in applicable(taxonomy=True):
+        letters = {param.name for param in params_of(entry.target)}
+        if "k" in letters and "m" not in letters:
+            plan += [
+                (entry.name, {**variant, "k": k})
+                for variant in VARIANTS.get(entry.name, ({},))
+                for k in SIZES
+            ]
+    return [*plan, *OTHER_PROMISES]
 
 
 def _write_data(data: "Synthetic", private: Path) -> None:
+    from setveil.data.whole_file import write_whole
     from setveil.data.writers import write
 
     write(data.table, private / "clinic.jsonl")
     data.taxonomy.write_arx(private / "taxonomy.csv")
+    write_whole(private / "sensitive.txt", "".join(f"{item}\n" for item in data.sensitive))
 
 
 def _compile(plan: list[tuple[str, dict[str, Any]]], data: "Synthetic") -> None:
@@ -114,8 +132,14 @@ def _compile(plan: list[tuple[str, dict[str, Any]]], data: "Synthetic") -> None:
 
     few = data.table.take(range(min(200, len(data.table))))
     for name, params in plan:
-        if params["k"] == SIZES[0]:
-            run_method(name, params, few, data.taxonomy)
+        if params.get("k") in {None, SIZES[0]} or "m" in params:
+            run_method(name, params, few, data.taxonomy, sensitive=_among(data, few))
+
+
+def _among(data: "Synthetic", table: "TransactionTable") -> list[str]:
+    """Return the sensitive items that occur in a part of the data."""
+    supports = table.supports()
+    return [item for item in data.sensitive if supports[table.vocabulary.number(item)]]
 
 
 def _run(
@@ -130,7 +154,9 @@ def _run(
     """Run a method and save what it made; what is judged is what was written."""
     from setveil.audit import run_method, save_run
 
-    run = run_method(name, params, data.table, data.taxonomy, progress=progress)
+    run = run_method(
+        name, params, data.table, data.taxonomy, sensitive=data.sensitive, progress=progress
+    )
     return save_run(run, publish / run.name, private / f"{run.name}.key")
 
 
@@ -170,7 +196,7 @@ def _print(runs: "list[Run]", chosen: "Run | None", report: Path) -> None:
     rows = [
         (
             run.variant,
-            run.params["k"],
+            str(run.params.get("k", "")).rjust(2),
             "kept" if run.keeps_promise else "BROKEN",
             lost(run.measures["ggd_share"]).rjust(11),
             kept(run.measures["items_exact"]).rjust(9),
@@ -179,7 +205,7 @@ def _print(runs: "list[Run]", chosen: "Run | None", report: Path) -> None:
         )
         for run in runs
     ]
-    head = ["method", "k", "promise", "detail lost", "as it was", "left out", ""]
+    head = ["method", " k", "promise", "detail lost", "as it was", "left out", ""]
     print_table(head, rows)
     good = sum(run.keeps_promise for run in runs)
     typer.echo(

@@ -1,7 +1,7 @@
 """``setveil measure``: what a release lost against the original."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -28,6 +28,7 @@ from setveil.cli.output import (
     emit,
     print_table,
 )
+from setveil.cli.sensitive import SensitiveOption, occurring, read_sensitive
 from setveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,15 +40,19 @@ MEANINGS = {
     "ggd": "generalized group distortion: LM of each published node, 1 per unpublished item",
     "ggd_share": "ggd per original item: 0 nothing lost, 1 nothing published",
     "ncp": "mean penalty of an original item: 0 as it was, 1 suppressed",
-    "length_mean": "published nodes per record",
+    "average_loss": "mean loss of an original item, as ncp, but by the ordinary items only",
+    "length_mean": "published items or nodes per record",
     "level_mean": "mean level of the published nodes; the root is at level 1",
     "records_kept": "published records per original record",
-    "items_kept": "published nodes per original item",
+    "items_kept": "published items or nodes per original item",
     "items_exact": "share of the original items that are published as they were",
     "items_suppressed": "share of the original items that are not published",
     "are": "average relative error of count queries",
     "are_low": "lower end of its 95% interval",
     "are_high": "upper end of its 95% interval",
+    "tkd": "share of the 100 most frequent itemsets that are no longer certain",
+    "rules_kept": "share of the association rules that can still be stated, if only in general",
+    "rules_exact": "share of them that can be stated as they were",
 }
 
 
@@ -66,6 +71,13 @@ def measure(
     taxonomy: TaxonomyOption = None,
     missing: MissingOption = "error",
     parents: ParentsOption = "error",
+    sensitive: SensitiveOption = None,
+    sensitive_in_tree: Annotated[
+        Literal["keep", "take-out"],
+        typer.Option(
+            "--sensitive-in-tree", help="Whether `setveil anonymize` took them out of the tree."
+        ),
+    ] = "keep",
     format: FormatOption = None,  # noqa: A002  (the option's name)
     delimiter: DelimiterOption = None,
     id: IdOption = None,  # noqa: A002
@@ -101,15 +113,20 @@ def measure(
             on_error=on_error,
             quiet=quiet,
         )
+        secret = () if sensitive is None else read_sensitive(sensitive, table)
         tree = None
         if taxonomy is not None:
             tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
-            names = [table.vocabulary[i] for i in table.supports().nonzero()[0].tolist()]
-            tree = tree.for_items(names, missing=missing)
+            gone = set(secret) if sensitive_in_tree == "take-out" else set()
+            apart = gone | set(tree.missing(secret))
+            names = [name for name in occurring(table) if name not in apart]
+            tree = tree.for_items(names, missing=missing).without(gone).beside(sorted(apart))
         _must_belong_together(published, table, private, tree)
         progress("measuring")
         rng = None if seed is None else np.random.default_rng(seed)
-        figures = measure_all(published, table, key=private, taxonomy=tree, rng=rng)
+        figures = measure_all(
+            published, table, key=private, taxonomy=tree, sensitive=secret, rng=rng
+        )
     if json:
         emit(figures)
     else:
@@ -124,7 +141,7 @@ def _must_belong_together(
     fits = len(published) <= len(table)
     if key is not None:
         fits = fits and len(key) == len(published) and bool((key.records < len(table)).all())
-        if tree is not None:
+        if tree is not None or published.form == "suppressed":
             fits = fits and published.is_consistent_with(table, key, tree)
     if not fits:
         raise InputError(

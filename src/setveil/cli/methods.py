@@ -4,11 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setveil.cli.method_options import in_json
 from setveil.cli.output import JsonOption, emit
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.registry import Entry
+
+
+NEEDS = {"taxonomy": "a taxonomy", "sensitive": "sensitive items"}
 
 
 def methods(
@@ -66,7 +70,7 @@ def _as_json(entry: "Entry") -> dict[str, Any]:
             {
                 "name": param.name,
                 "required": param.required,
-                "default": None if param.required else param.default,
+                "default": None if param.required else in_json(param.default),
                 "choices": list(param.choices),
                 "doc": param.doc,
             }
@@ -80,7 +84,16 @@ def _print(entry: "Entry") -> None:
 
     typer.echo(f"  {entry.name}  ({entry.paper})")
     typer.echo(f"    {entry.summary}")
+    needs = sorted(getattr(entry.target, "requires", ()), reverse=True)
+    if needs:
+        typer.echo(f"    needs {' and '.join(NEEDS.get(need, need) for need in needs)}")
     for param in params_of(entry.target):
-        value = "required" if param.required else f"default {str(param.default).lower()}"
+        value = "required" if param.required else f"default {_shown(param.default)}"
         choices = f"; one of {', '.join(param.choices)}" if param.choices else ""
         typer.echo(f"    --{param.name.replace('_', '-')}  {param.doc} ({value}{choices})")
+
+
+def _shown(default: Any) -> str:
+    """Return a default as it would be typed."""
+    value = in_json(default)
+    return "none" if value == () else str(value).lower()

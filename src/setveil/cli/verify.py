@@ -16,6 +16,9 @@ from setveil.cli.output import (
 )
 from setveil.errors import ParameterError
 
+SHOWN = 3
+"""How many entries of a list of items are printed."""
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -33,7 +36,8 @@ def verify(
             "--guarantee",
             "-g",
             metavar="SPEC",
-            help="What to check, such as k-anonymity:k=5; may be repeated. "
+            help="What to check, such as k-anonymity:k=5 or "
+            "rho-uncertainty:rho=0.5,sensitive=@FILE; may be repeated. "
             "Without it: what the release promises.",
         ),
     ] = None,
@@ -107,20 +111,26 @@ def _as_json(guarantee: "Guarantee", verdict: "Verdict") -> dict[str, Any]:
         "reason": verdict.reason,
         "checked": verdict.checked,
         "witnesses": [
-            {"items": list(w.items), "support": w.support, "required": w.required}
+            {
+                "items": list(w.items),
+                "support": w.support,
+                "required": w.required,
+                "consequent": w.consequent,
+                "confidence": None if w.confidence is None else float(w.confidence),
+            }
             for w in verdict.witnesses
         ],
     }
 
 
 def _print(guarantee: "Guarantee", verdict: "Verdict") -> None:
-    from setveil.registry import name_of
+    from setveil.guarantee.naming import written
 
-    settings = ",".join(f"{name}={value}" for name, value in guarantee.params().items())
     state = "holds" if verdict.holds else "VIOLATED"
     if not verdict.exact:
         state = "not decided exactly"
-    typer.echo(f"{name_of(type(guarantee))}:{settings}  {state}: {verdict.reason}")
+    typer.echo(f"{written(guarantee, shown=SHOWN)}  {state}: {verdict.reason}")
     for witness in verdict.witnesses:
         items = ", ".join(witness.items) or "(no items)"
-        typer.echo(f"  {{{items}}}: {witness.support:,}, required {witness.required}")
+        follows = "" if witness.consequent is None else f" → {witness.consequent}"
+        typer.echo(f"  {{{items}}}{follows}: {witness.support:,}, required {witness.required}")

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.data.balanced import balanced_nodes
+from setveil.data.named_tree import NamedTree
 from setveil.data.naming import fresh_id, some, way
 from setveil.data.preorder import find_cycle, preorder_places, sums_below, sums_to_root
-from setveil.data.table import Int32Array, frozen
-from setveil.data.tree import Tree
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    import numpy.typing as npt
+
+    from setveil.data.table import Int32Array
+
 ADDED_ROOT = "*"
 ITSELF = " (itself)"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Taxonomy(Tree):
+class Taxonomy(NamedTree):
     """A rooted tree over items, its nodes numbered in preorder (the root is 0).
 
     The nodes below `v`, itself included, are ``v .. ends[v] - 1``. Siblings stand in the order of
@@ -59,19 +59,6 @@ class Taxonomy(Tree):
     >>> float(food.loss_metric()[food.node("fruit")])
     0.5
     """
-
-    ids: tuple[str, ...]
-    names: tuple[str, ...]
-    pseudo: npt.NDArray[np.bool_]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "pseudo", frozen(self.pseudo, np.bool_))
-        if not len(self.ids) == len(self.names) == len(self.pseudo) == len(self):
-            raise ParameterError("ids, names, parents, leaves and pseudo must have one length")
-        if len(self._numbers) != len(self):
-            twice = next(i for i, count in Counter(self.ids).items() if count > 1)
-            raise InputError(f"two nodes have the id {twice!r}", fix="give each its own id")
 
     @classmethod
     def from_parents(cls, parents: Mapping[str, str | None]) -> Taxonomy:
@@ -239,6 +226,77 @@ class Taxonomy(Tree):
             ],
         )
 
+    def beside(self, items: Iterable[str]) -> Taxonomy:
+        """Return a tree with a new root above this one and, beside it, a leaf for each item.
+
+        For releases that generalize some items by this tree and publish others, the sensitive
+        ones, as they are: no node of this tree ever stands for one of those.
+
+        >>> pets = Taxonomy.from_parents({"pug": "dog", "tabby": "cat", "dog": "pet", "cat": "pet"})
+        >>> pets.beside(["rabies"]).names
+        ('*', 'pet', 'cat', 'tabby', 'dog', 'pug', 'rabies')
+        """
+        found, absent = self._resolved(items)
+        if found:
+            raise InputError(
+                f"{len(found)} of the items that are to stand beside the taxonomy are in it: "
+                f"{some(list(found.values()))}",
+                fix="take them out of the taxonomy, or do not call them sensitive",
+            )
+        if not absent:
+            return self
+        # Only the id of an item's private leaf can stand in the way of another item's name.
+        taken = set(self.ids)
+        return Taxonomy.from_nodes(
+            [*self.ids, *(fresh_id(item, taken, ITSELF) for item in absent)],
+            [*self.names, *absent],
+            [*self.parents.tolist(), *([-1] * len(absent))],
+            pseudo=np.flatnonzero(self.pseudo).tolist(),
+        )
+
+    def without(self, items: Iterable[str]) -> Taxonomy:
+        """Return the tree without these items; what lay below one now lies below its parent.
+
+        Categories that are left with nothing below them go too (call :meth:`for_items` first, so
+        that those that are items themselves stay). Items that are not in the tree are passed
+        over. For methods that generalize ordinary items only: see :meth:`beside`.
+
+        >>> tree = Taxonomy.from_parents({"HIV": "virus", "flu": "virus", "gout": "joints",
+        ...                               "virus": "illness", "joints": "illness"})
+        >>> tree.without(["HIV", "gout"]).names
+        ('illness', 'virus', 'flu')
+        """
+        found, _ = self._resolved(items)
+        if not found:
+            return self
+        gone = np.zeros(len(self), dtype=bool)
+        gone[list(found)] = True
+        gone[self.pseudo & gone[self.parents]] = True  # the private leaf of an item that goes
+        parents = self.parents.tolist()
+        # From the last node up: a category whose children are all gone goes before its parent.
+        filled = (self.is_leaf & ~gone).tolist()
+        for v in range(len(self) - 1, 0, -1):
+            filled[parents[v]] |= filled[v]
+        kept = np.flatnonzero(np.array(filled) & ~gone)
+        if not len(kept):
+            raise InputError(
+                "nothing is left of the taxonomy without these items",
+                fix="leave at least one item in it",
+            )
+        place = {v: i for i, v in enumerate(kept.tolist())}
+        above = []
+        for v in kept.tolist():
+            up = parents[v]
+            while up >= 0 and up not in place:
+                up = parents[up]
+            above.append(place.get(up, -1))
+        return Taxonomy.from_nodes(
+            [self.ids[v] for v in kept.tolist()],
+            [self.names[v] for v in kept.tolist()],
+            above,
+            pseudo=np.flatnonzero(self.pseudo[kept]).tolist(),
+        )
+
     def write(self, path: str | Path) -> None:
         """Write an edge list (or a table of nodes, if names differ from ids) that `read` reads.
 
@@ -297,103 +355,5 @@ class Taxonomy(Tree):
         )
         return part, place[:-1]
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {node_id: i for i, node_id in enumerate(self.ids)}
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for i, name in enumerate(self.names):
-            if not self.pseudo[i]:
-                found.setdefault(name, []).append(i)
-        return found
-
-    def _find(self, name: str, *, as_item: bool = False) -> int | None:
-        node = self._numbers.get(name)
-        if node is not None and not (as_item and self.pseudo[node]):
-            return node
-        named = self._by_name.get(name, [])
-        leaves = [v for v in named if self.is_leaf[v]] if len(named) > 1 else named
-        if len(leaves) == 1:
-            return leaves[0]
-        if named:
-            raise InputError(
-                f"the name {name!r} stands for {len(named)} nodes of the taxonomy: "
-                f"{some([self.ids[v] for v in named])}",
-                fix="use the node's id instead of its name",
-            )
-        return None
-
-    def _resolved(self, items: Iterable[str]) -> tuple[dict[int, str], list[str]]:
-        """Return the items by their nodes, and the items that have none."""
-        found: dict[int, str] = {}
-        absent = []
-        for item in dict.fromkeys(items):
-            node = self._find(item, as_item=True)
-            if node is None:
-                absent.append(item)
-            elif found.setdefault(node, item) != item:
-                raise InputError(
-                    f"the items {found[node]!r} and {item!r} are one node of the taxonomy",
-                    fix="write each item in one way: by its id or by its name",
-                )
-        return found, absent
-
-    def missing(self, items: Iterable[str]) -> list[str]:
-        """Return the items that are not in the tree.
-
-        >>> Taxonomy.from_parents({"poodle": "dog"}).missing(["cat", "dog", "poodle"])
-        ['cat']
-        """
-        return self._resolved(items)[1]
-
-    @cached_property
-    def _private(self) -> Int32Array:
-        """The private leaf below each node; -1 where there is none."""
-        private = np.full(len(self), -1, dtype=np.int32)
-        leaves = np.flatnonzero(self.pseudo)
-        private[self.parents[leaves]] = leaves
-        return private
-
-    def node(self, name: str) -> int:
-        """Return the number of the node with this id, or with this name if only one bears it.
-
-        >>> Taxonomy.from_parents({"poodle": "dog", "dog": "animal"}).node("dog")
-        1
-        """
-        found = self._find(name)
-        if found is None:
-            raise _absent(name)
-        return found
-
-    def leaf_of(self, items: Iterable[str]) -> Int32Array:
-        """Return the leaf that stands for each item (its private leaf where it is interior).
-
-        >>> tree = Taxonomy.from_parents({"poodle": "dog", "dog": "animal"}).for_items(["dog"])
-        >>> tree.leaf_of(["poodle", "dog"]).tolist()
-        [3, 2]
-        """
-        items = list(items)
-        found = [self._find(item, as_item=True) for item in items]
-        for item, node in zip(items, found, strict=True):
-            if node is None:
-                raise _absent(item)
-        nodes = np.array(found, dtype=np.int32)
-        result = np.where(self.is_leaf[nodes], nodes, self._private[nodes])
-        if np.any(result < 0):
-            item = items[int(np.flatnonzero(result < 0)[0])]
-            raise InputError(
-                f"the item {item!r} is an interior node without a leaf of its own",
-                fix="call taxonomy.for_items(items) first",
-            )
-        return result
-
     def __repr__(self) -> str:
         return f"<Taxonomy: {len(self):,} nodes, {self.n_leaves:,} leaves, height {self.height}>"
-
-
-def _absent(name: str) -> InputError:
-    return InputError(
-        f"{name!r} is not in the taxonomy", fix="check the spelling, or add it to the tree"
-    )

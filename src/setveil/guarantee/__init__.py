@@ -1,7 +1,24 @@
 """Privacy models: what a release promises, checked from nothing but the release."""
 
 from setveil.guarantee.base import Guarantee, Verdict, Witness
+from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.k_anonymity import KAnonymity
+from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.guarantee.naming import from_manifest, parse
+from setveil.guarantee.rho_uncertainty import MaxConfidence, RhoUncertainty, max_confidence
+from setveil.guarantee.support_constraints import SupportConstraints
 
-__all__ = ["Guarantee", "KAnonymity", "Verdict", "Witness", "from_manifest", "parse"]
+__all__ = [
+    "Coherence",
+    "Guarantee",
+    "KAnonymity",
+    "KmAnonymity",
+    "MaxConfidence",
+    "RhoUncertainty",
+    "SupportConstraints",
+    "Verdict",
+    "Witness",
+    "from_manifest",
+    "max_confidence",
+    "parse",
+]

@@ -6,17 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from setveil.data import TransactionTable
     from setveil.release import Release
 
 
 @dataclass(frozen=True, kw_only=True)
 class Witness:
-    """An itemset that breaks a guarantee, with its support and what was required of it."""
+    """An itemset that breaks a guarantee, with its support and what was required of it.
+
+    Where the itemset gives another item away, `consequent` is that item and `confidence` the
+    share of the records with the itemset that hold it.
+    """
 
     items: tuple[str, ...]
     support: int
     required: str
+    consequent: str | None = None
+    confidence: Fraction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,3 +11,5 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 Weights = npt.NDArray[Any]
 """Integers of 32 or 64 bits, as large as the data needs."""
+BoolArray = npt.NDArray[np.bool_]
+SignArray = npt.NDArray[np.uint64]

@@ -13,8 +13,11 @@ from setveil.measure.generalization import (
     records_kept,
 )
 from setveil.measure.interval import Rate, wilson
+from setveil.measure.itemsets import top_itemsets, top_k_itemset_loss
+from setveil.measure.loss import average_loss
 from setveil.measure.profile import Profile, profile
 from setveil.measure.queries import QueryError, average_relative_error, draw_queries
+from setveil.measure.rules import Rule, RulesKept, rules_kept, rules_of
 from setveil.measure.summary import measure_all
 from setveil.measure.uniqueness import uniqueness
 
@@ -22,6 +25,9 @@ __all__ = [
     "Profile",
     "QueryError",
     "Rate",
+    "Rule",
+    "RulesKept",
+    "average_loss",
     "average_relative_error",
     "draw_queries",
     "ggd",
@@ -36,6 +42,10 @@ __all__ = [
     "ncp",
     "profile",
     "records_kept",
+    "rules_kept",
+    "rules_of",
+    "top_itemsets",
+    "top_k_itemset_loss",
     "uniqueness",
     "wilson",
 ]

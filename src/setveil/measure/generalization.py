@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.errors import NotApplicable
+from setveil.measure.images import images
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.data.table import Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
@@ -21,6 +23,14 @@ def generalized(release: Release) -> GeneralizedRelease:
     if not isinstance(release, GeneralizedRelease):
         raise NotApplicable(f"a release of the form {release.form!r} has no taxonomy nodes")
     return release
+
+
+def _published(release: Release) -> Int64Array:
+    """Return the number of leaves that each published item stands for."""
+    if isinstance(release, SuppressedRelease):
+        return np.ones(len(release.items), dtype=np.int64)
+    form = generalized(release)
+    return form.tree.leaves[form.nodes]
 
 
 def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
@@ -43,10 +53,12 @@ def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
     A. Milani Fard and K. Wang, "An effective clustering approach to web query log
     anonymization", 2010.
     """
-    form = generalized(release)
-    suppressed = len(original.items) - len(form.nodes)
-    widening = int((form.tree.leaves[form.nodes] - 1).sum())
-    return Fraction(widening, max(form.tree.n_leaves - 1, 1)) + suppressed
+    leaves = _published(release)
+    suppressed = len(original.items) - len(leaves)
+    widening = int((leaves - 1).sum())
+    if not widening:
+        return Fraction(suppressed)
+    return Fraction(widening, generalized(release).tree.n_leaves - 1) + suppressed
 
 
 def ggd(release: Release, original: TransactionTable) -> float:
@@ -72,39 +84,29 @@ def ncp(
     node's share of all leaves, a suppressed one costs 1. (A node with a single leaf says as much
     as the leaf, and costs 0.)
 
-    Where items may have been left out, every published node stands for exactly one item, so the
-    release and the number of original items are enough. Where they may not, several items can
-    share a node, and only `key` and `taxonomy` tell how many; each of them is charged for its
-    own image.
+    Where items may have been left out of any record, every published node stands for exactly one
+    item, so the release and the number of original items are enough. Where each item has one
+    image throughout the release (global recoding), the taxonomy tells it. Elsewhere (Partition,
+    LRA) several items may share a node in one record and not in another, and only `key` and
+    `taxonomy` tell how many; each of them is charged for its own image.
 
     Raises
     ------
     NotApplicable
         Items may share nodes, and `key` or `taxonomy` is missing.
     """
-    form = generalized(release)
     total = _occurrences(original)
-    if form.hides:
-        standing = np.ones(len(form.nodes), dtype=np.int64)
-    elif key is None or taxonomy is None:
-        raise NotApplicable(
-            "several items may share a published node, so the penalty needs to know whose it is",
-            fix="give the key and the taxonomy",
-        )
-    else:
-        standing, _ = form.items_below(original, key, taxonomy)
-    leaves = form.tree.leaves[form.nodes]
-    widened = int((leaves * standing)[leaves > 1].sum())
-    lost = total - int(standing.sum())
-    return float((Fraction(widened, form.tree.n_leaves) + lost) / total)
+    found = images(release, original, key, taxonomy)
+    widened = int((found.leaves * found.occurrences)[found.leaves > 1].sum())
+    return float((Fraction(widened, found.n_leaves) + found.lost) / total)
 
 
 def length_mean(release: Release) -> float:
     """Return the mean number of published items per record."""
-    form = generalized(release)
-    if not len(form):
+    published = _published(release)
+    if not len(release):
         raise NotApplicable("there are no records to average over")
-    return len(form.nodes) / len(form)
+    return len(published) / len(release)
 
 
 def level_mean(release: Release) -> float:
@@ -129,13 +131,12 @@ def records_kept(release: Release, original: TransactionTable) -> float:
 
 def items_kept(release: Release, original: TransactionTable) -> float:
     """Return the number of published items as a share of the original ones."""
-    return len(generalized(release).nodes) / _occurrences(original)
+    return len(_published(release)) / _occurrences(original)
 
 
 def items_exact(release: Release, original: TransactionTable) -> float:
     """Return the share of the original items that are published as themselves."""
-    form = generalized(release)
-    return int((form.tree.leaves[form.nodes] == 1).sum()) / _occurrences(original)
+    return int((_published(release) == 1).sum()) / _occurrences(original)
 
 
 def items_suppressed(release: Release, original: TransactionTable) -> float:
@@ -144,7 +145,7 @@ def items_suppressed(release: Release, original: TransactionTable) -> float:
     Items that share a published node with another count here too.
     """
     total = _occurrences(original)
-    return (total - len(generalized(release).nodes)) / total
+    return (total - len(_published(release))) / total
 
 
 def _occurrences(original: TransactionTable) -> int:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.errors import NotApplicable, ParameterError
-from setveil.measure.generalization import generalized
+from setveil.release.generalized import GeneralizedRelease
+from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,7 +81,7 @@ def average_relative_error(
     release: Release,
     original: TransactionTable,
     *,
-    taxonomy: Taxonomy,
+    taxonomy: Taxonomy | None = None,
     queries: Iterable[Iterable[str]] | None = None,
     count: int = QUERIES,
     sizes: Sequence[int] = SIZES,
@@ -89,15 +90,15 @@ def average_relative_error(
     """Return the mean of |estimate - actual| / max(actual, 0.1% of the records) over queries.
 
     The actual count is the number of original records that hold all items of the query. The
-    estimate is what the release leads one to expect: the exact mean of that count over
-    :meth:`GeneralizedRelease.sample_world <setveil.release.GeneralizedRelease.sample_world>`.
+    estimate is what the release leads one to expect: the exact mean of that count over the
+    release's ``sample_world``.
 
     Parameters
     ----------
     release, original
         What is compared.
     taxonomy
-        The tree the release was made with.
+        The tree the release was made with; only a release that generalizes needs it.
     queries
         Itemsets to ask for; otherwise `count` are drawn by :func:`draw_queries`.
     count, sizes, rng
@@ -114,19 +115,20 @@ def average_relative_error(
     >>> average_relative_error(release, table, taxonomy=tree, queries=[["b"]]).value
     1.0
     """
-    form = generalized(release)
+    if not isinstance(release, GeneralizedRelease | SuppressedRelease):
+        raise NotApplicable(f"a release of the form {release.form!r} expects no counts")
     rng = np.random.default_rng(0) if rng is None else rng
     given = None if queries is None else [tuple(dict.fromkeys(query)) for query in queries]
     asked = draw_queries(original, rng, count=count, sizes=sizes) if given is None else given
     if not asked:
         raise NotApplicable("there are no queries to average over")
-    holders = _Holders(original)
+    holders = Holders(original)
     least = SANITY * len(original)
     estimates: dict[tuple[str, ...], float] = {}
     errors = np.empty(len(asked))
     for place, query in enumerate(asked):
         if query not in estimates:
-            estimates[query] = form.expected_support(query, taxonomy)
+            estimates[query] = release.expected_support(query, taxonomy)
         actual = holders.support(query)
         errors[place] = abs(estimates[query] - actual) / max(actual, least)
     value = float(errors.mean())
@@ -138,8 +140,13 @@ def average_relative_error(
     )
 
 
-class _Holders:
-    """The records that hold each item, for counting without passing over the table."""
+class Holders:
+    """The records that hold each item, for counting without passing over the table.
+
+    >>> from setveil.data import TransactionTable
+    >>> Holders(TransactionTable.from_rows([["flu"], ["flu", "gout"]])).support(["flu", "gout"])
+    1
+    """
 
     def __init__(self, table: TransactionTable) -> None:
         self.table = table

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from setveil.errors import NotApplicable
 from setveil.measure import generalization as of
+from setveil.measure.images import tree_for
+from setveil.measure.itemsets import top_k_itemset_loss
+from setveil.measure.loss import average_loss
 from setveil.measure.queries import average_relative_error
+from setveil.measure.rules import rules_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import numpy as np
 
@@ -24,6 +29,7 @@ def measure_all(
     *,
     key: Key | None = None,
     taxonomy: Taxonomy | None = None,
+    sensitive: Iterable[str] = (),
     rng: np.random.Generator | None = None,
 ) -> dict[str, float | int | None]:
     """Return every measure by name; None where one cannot be said.
@@ -33,10 +39,13 @@ def measure_all(
     release, original
         What is compared.
     key
-        Which original stands behind which record; NCP of releases without hidden items needs it.
+        Which original stands behind which record; NCP and average loss need it where an item may
+        have several images and nothing is hidden (Partition, LRA).
     taxonomy
-        The tree the release was made with, as it was given to the method; the query error
-        needs it.
+        The tree the release was made with, as it was given to the method; a release that
+        generalizes needs it for most measures.
+    sensitive
+        The sensitive items, if the method was given some.
     rng
         Draws the queries; without it always the same ones are drawn.
 
@@ -52,18 +61,15 @@ def measure_all(
     >>> figures["ggd"], figures["items_exact"], figures["are"]
     (2.0, 0.0, 0.0)
     """
-    tree = None
-    if taxonomy is not None:
-        occurring = original.supports().nonzero()[0].tolist()
-        # A method that was told to attach unknown items to the root made the same tree; if it was
-        # not told so, it has refused them, and there are none.
-        tree = taxonomy.for_items(
-            [original.vocabulary[i] for i in occurring], missing="attach-to-root"
-        )
+    apart = tuple(sensitive)
+    tree = None if taxonomy is None else tree_for(taxonomy, original, apart)
     figures = {
         "ggd": _or_none(lambda: of.ggd(release, original)),
         "ggd_share": _or_none(lambda: of.ggd_share(release, original)),
         "ncp": _or_none(lambda: of.ncp(release, original, key=key, taxonomy=tree)),
+        "average_loss": _or_none(
+            lambda: average_loss(release, original, key=key, taxonomy=tree, sensitive=apart)
+        ),
         "length_mean": _or_none(lambda: of.length_mean(release)),
         "level_mean": _or_none(lambda: of.level_mean(release)),
         "records_kept": _or_none(lambda: of.records_kept(release, original)),
@@ -73,13 +79,16 @@ def measure_all(
         "are": None,
         "are_low": None,
         "are_high": None,
+        "tkd": _or_none(lambda: top_k_itemset_loss(release, original, taxonomy=tree)),
+        "rules_kept": None,
+        "rules_exact": None,
     }
-    if tree is not None:
-        try:
-            error = average_relative_error(release, original, taxonomy=tree, rng=rng)
-        except NotApplicable:
-            return figures
+    with suppress(NotApplicable):
+        error = average_relative_error(release, original, taxonomy=tree, rng=rng)
         figures |= {"are": error.value, "are_low": error.low, "are_high": error.high}
+    with suppress(NotApplicable):
+        rules = rules_kept(release, original, taxonomy=tree)
+        figures |= {"rules_kept": rules.value, "rules_exact": rules.exact}
     return figures
 
 

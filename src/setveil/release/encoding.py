@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from setveil.errors import ParameterError, ReleaseError
@@ -12,7 +13,7 @@ from setveil.errors import ParameterError, ReleaseError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.release.generalized import GeneralizedRelease
+    from setveil.release.forms import Records
 
 Rows = list[list[str]]
 
@@ -20,13 +21,20 @@ ROW_GROUP = 1 << 20
 """Rows of a Parquet row group: fixed, so that the bytes do not depend on the machine."""
 
 
-def _to_parquet(release: GeneralizedRelease) -> bytes:
+def _to_parquet(records: Records) -> bytes:
     """Write a long frame: one line per record and item, an empty record with a null item."""
+    from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
+
     sink = io.BytesIO()
-    release.to_frame(ids=True).rechunk().write_parquet(
+    long_frame(*records).rechunk().write_parquet(
         sink, compression="zstd", compression_level=6, statistics=False, row_group_size=ROW_GROUP
     )
     return sink.getvalue()
+
+
+def _labelled(records: Records) -> Rows:
+    flat = [records.labels[number] for number in records.items.tolist()]
+    return [flat[a:b] for a, b in pairwise(records.offsets.tolist())]
 
 
 def _from_parquet(data: bytes) -> Rows:
@@ -51,9 +59,9 @@ def _from_parquet(data: bytes) -> Rows:
     return rows
 
 
-def _to_jsonl(release: GeneralizedRelease) -> bytes:
-    """Write one JSON array of node ids per line."""
-    rows = release.to_rows(ids=True)
+def _to_jsonl(records: Records) -> bytes:
+    """Write one JSON array of labels per line."""
+    rows = _labelled(records)
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
@@ -72,11 +80,11 @@ def _from_jsonl(data: bytes) -> Rows:
     return rows
 
 
-def _to_csv(release: GeneralizedRelease) -> bytes:
+def _to_csv(records: Records) -> bytes:
     """Write one line per record, every field quoted; an empty record is an empty line."""
     sink = io.StringIO(newline="")
     writer = csv.writer(sink, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerows(release.to_rows(ids=True))
+    writer.writerows(_labelled(records))
     return sink.getvalue().encode()
 
 
@@ -87,7 +95,7 @@ def _from_csv(data: bytes) -> Rows:
         raise ReleaseError(f"the data file is not CSV ({error})") from None
 
 
-FORMATS: dict[str, tuple[Callable[[GeneralizedRelease], bytes], Callable[[bytes], Rows]]] = {
+FORMATS: dict[str, tuple[Callable[[Records], bytes], Callable[[bytes], Rows]]] = {
     "parquet": (_to_parquet, _from_parquet),
     "jsonl": (_to_jsonl, _from_jsonl),
     "csv": (_to_csv, _from_csv),
@@ -95,24 +103,22 @@ FORMATS: dict[str, tuple[Callable[[GeneralizedRelease], bytes], Callable[[bytes]
 """How records are written and read, by the ending of the file's name."""
 
 
-def encode(release: GeneralizedRelease, format: str) -> bytes:  # noqa: A002  (as in the public API)
-    r"""Return the published records, by node id, as the content of a file.
+def encode(records: Records, format: str) -> bytes:  # noqa: A002  (as in the public API)
+    r"""Return records, by their labels, as the content of a file.
 
-    >>> from setveil.data import Taxonomy
-    >>> from setveil.release import publish_groups
-    >>> release, _ = publish_groups(Taxonomy.balanced(["a", "b"]), group_offsets=[0, 1],
-    ...                             group_nodes=[1], group_of=[0], hides=True)
-    >>> encode(release, "jsonl")
+    >>> import numpy as np
+    >>> from setveil.release.forms import Records
+    >>> encode(Records(np.array([0, 1]), np.array([0], dtype=np.int32), ["a"]), "jsonl")
     b'["a"]\n'
     """
     if format not in FORMATS:
         known = ", ".join(FORMATS)
         raise ParameterError(f"{format!r} is no format of a release", fix=f"use one of {known}")
-    return FORMATS[format][0](release)
+    return FORMATS[format][0](records)
 
 
 def decode(data: bytes, format: str) -> Rows:  # noqa: A002  (as in the public API)
-    r"""Return the records in the content of a file, as lists of node ids.
+    r"""Return the records in the content of a file, as lists of labels.
 
     >>> decode(b'"a","b"\n\n', "csv")
     [['a', 'b'], []]

@@ -12,7 +12,7 @@ import numpy as np
 from setveil.data.table import Int32Array, Int64Array, canonical_order, frozen, take_rows
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.release.base import Bounds, Key, Matches
-from setveil.release.rows import Signs, neighbour_order
+from setveil.release.rows import Signs, neighbour_order, occurring
 from setveil.release.worlds import DistinctRows, Way, draw_leaves
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class GeneralizedRelease:
       matched with distinct items of t below them.
     - ``hides=False`` (Partition): the nodes of g are a set in which none lies above another;
       every item of t lies below a node of g and every node of g has at least one item of t.
+    - ``hides=True, whole=True`` (global recoding with suppression; HgHs, TDControl): what is
+      hidden is hidden everywhere. No published node of the *release* lies above another. Every
+      node of g has at least one item of t, no item of t lies below a published node that is
+      not in g, and t holds any items that lie below no published node.
 
     Parameters
     ----------
@@ -49,6 +53,8 @@ class GeneralizedRelease:
         Node numbers of `tree`, sorted within each record.
     hides
         Whether items may have been left out.
+    whole
+        Whether an item that is left out of one record is left out of all.
 
     Examples
     --------
@@ -71,6 +77,7 @@ class GeneralizedRelease:
     offsets: Int64Array
     nodes: Int32Array
     hides: bool
+    whole: bool = False
 
     def __post_init__(self) -> None:
         offsets, nodes = frozen(self.offsets, np.int64), frozen(self.nodes, np.int32)
@@ -85,17 +92,29 @@ class GeneralizedRelease:
             raise ParameterError("a record holds a node that is not in the tree", fix=fix)
         inside = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         same_record = inside[1:] == inside[:-1]
-        # Without hiding, the next node must lie beyond everything below the one before it.
-        least = nodes[:-1] if self.hides else self.tree.ends[nodes[:-1]]
+        # As sets without hiding, the next node must lie beyond all that is below the one before.
+        bags = self.hides and not self.whole
+        least = nodes[:-1] if bags else self.tree.ends[nodes[:-1]]
         if np.any(same_record & (nodes[1:] < least)):
             raise ParameterError(
                 "the nodes of a record are not sorted"
-                if self.hides
+                if bags
                 else "a record without hidden items holds a node twice, or one above another",
                 fix=fix,
             )
+        if self.whole:
+            self._check_whole(fix)
         if np.any(self._neighbours > 0):
             raise ParameterError("the records are not in canonical order", fix=fix)
+
+    def _check_whole(self, fix: str) -> None:
+        if not self.hides:
+            raise ParameterError("a release that hides nothing cannot hide it everywhere", fix=fix)
+        used = occurring(self.nodes)
+        for v in used[:-1][self.tree.ends[used[:-1]] > used[1:]].tolist():
+            raise ParameterError(
+                f"the published node {self.tree.names[v]!r} lies above another one", fix=fix
+            )
 
     @cached_property
     def _neighbours(self) -> Signs:
@@ -124,21 +143,9 @@ class GeneralizedRelease:
 
     def to_frame(self, *, ids: bool = False) -> pl.DataFrame:
         """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+        from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
 
-        lengths = np.diff(self.offsets)
-        labels = pl.Series(self.tree.ids if ids else self.tree.names, dtype=pl.String)
-        filled = np.maximum(lengths, 1)
-        is_item = np.repeat(lengths > 0, filled)
-        places = np.full(len(is_item), len(self.tree), dtype=np.int64)
-        places[is_item] = self.nodes
-        with_null = labels.extend_constant(None, 1)
-        return pl.DataFrame(
-            {
-                "record": np.repeat(np.arange(len(self), dtype=np.int64), filled),
-                "item": with_null.gather(places),
-            }
-        )
+        return long_frame(self.offsets, self.nodes, self.tree.ids if ids else self.tree.names)
 
     # --- the four verbs -----------------------------------------------------------------------
 
@@ -148,18 +155,18 @@ class GeneralizedRelease:
         A record's weight is the product over the known items of the chance that
         :meth:`sample_world` puts the item into the record. Where items may have been left out,
         every record is possible, and an item below none of its nodes weighs 1 / (all leaves).
+        Where they were left out everywhere, an item below no published node says nothing about
+        any record and weighs 1.
         """
         rows = self.distinct
         rows.check_sets(self.tree)
         weights = np.ones(len(rows))
-        possible = np.ones(len(rows), dtype=bool)
         for way in self._ways(known_items, taxonomy):
-            absent = rows.absent([way])
             covered = rows.covered(way)
-            weights *= np.where(covered, 1 - absent, 1 / self.tree.n_leaves)
-            possible &= covered
-        if not self.hides:
-            weights[~possible] = 0
+            if self.whole and not covered.any():
+                continue
+            elsewhere = 1 / self.tree.n_leaves if self.hides and not self.whole else 0.0
+            weights *= np.where(covered, 1 - rows.absent([way]), elsewhere)
         spread = np.repeat(weights, rows.copies)
         records = np.flatnonzero(spread > 0)
         return Matches(records=records, weights=spread[records])
@@ -169,7 +176,8 @@ class GeneralizedRelease:
 
         An item is certain in a record where a published node above it has as many published
         nodes below it as leaves. It is possible below a published node, and, where items may
-        have been left out, everywhere. Both ends are attained.
+        have been left out, everywhere; where they were left out everywhere, only an item below
+        no published node of the release is. Both ends are attained.
         """
         rows = self.distinct
         rows.check_sets(self.tree)
@@ -177,9 +185,11 @@ class GeneralizedRelease:
         possible = np.ones(len(rows), dtype=bool)
         for way in self._ways(itemset, taxonomy):
             certain &= rows.absent([way]) == 0
-            possible &= rows.covered(way)
-        high = len(self) if self.hides else int(rows.copies[possible].sum())
-        return Bounds(low=int(rows.copies[certain].sum()), high=high)
+            covered = rows.covered(way)
+            if not self.hides or (self.whole and covered.any()):
+                possible &= covered
+        low, high = (int(rows.copies[held].sum()) for held in (certain, possible))
+        return Bounds(low=low, high=high)
 
     def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the exact mean of the support of `itemset` over :meth:`sample_world`.
@@ -214,11 +224,28 @@ class GeneralizedRelease:
         if not self._fits(key, original):
             return False
         held, published = self.items_below(original, key, taxonomy)
-        if self.hides:
+        if self.hides and not self.whole:
             return bool(np.all(held >= published))
         record = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         covered = np.bincount(record, weights=held, minlength=len(self))
-        return bool(np.all(held >= 1) and np.all(covered == original.lengths[key.records]))
+        shown = self._shown(original, taxonomy)
+        items = np.concatenate([[0], np.cumsum(shown[original.items])])[original.offsets]
+        return bool(np.all(held >= 1) and np.all(covered == np.diff(items)[key.records]))
+
+    def _shown(
+        self, original: TransactionTable, taxonomy: Taxonomy | None
+    ) -> npt.NDArray[np.bool_]:
+        """Tell which items of a table a record that holds them must show by a node above them."""
+        if not self.whole:
+            return np.ones(original.n_items, dtype=bool)
+        tree = taxonomy if taxonomy is not None else self.tree
+        below = np.zeros(len(tree) + 1, dtype=np.int64)
+        for v in occurring(self._nodes_in(tree)).tolist():
+            below[v : tree.ends[v]] = 1
+        shown = np.zeros(original.n_items, dtype=bool)
+        items, leaves = self._leaves_of(original, tree)
+        shown[items] = below[leaves] > 0
+        return shown
 
     def items_below(
         self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
@@ -237,10 +264,9 @@ class GeneralizedRelease:
         tree = taxonomy if taxonomy is not None else self.tree
         nodes = self._nodes_in(tree)
         ordered = original.take(key.records)
-        occurring = np.unique(ordered.items)
         leaf = np.full(original.n_items, -1, dtype=np.int64)
-        names = [original.vocabulary[i] for i in occurring.tolist()]
-        leaf[occurring] = self._leaves(names, tree)
+        found, leaves = self._leaves_of(ordered, tree)
+        leaf[found] = leaves
         # Record and node in one number: what lies below a node is an interval.
         width = np.int64(len(tree) + 1)
         start = np.repeat(np.arange(len(self)) * width, np.diff(self.offsets))
@@ -285,6 +311,11 @@ class GeneralizedRelease:
                 fix="give the taxonomy the release was made with",
             ) from None
 
+    def _leaves_of(self, table: TransactionTable, tree: Taxonomy) -> tuple[Int64Array, Int32Array]:
+        """Return the items that occur in a table, and their leaves."""
+        items = occurring(table.items)
+        return items, self._leaves([table.vocabulary[i] for i in items.tolist()], tree)
+
     def _nodes_in(self, tree: Taxonomy) -> Int32Array:
         """Return the published nodes as numbers of `tree`, which must be the whole tree."""
         if tree is self.tree:
@@ -294,7 +325,7 @@ class GeneralizedRelease:
             for number, node_id in enumerate(tree.ids):
                 place[self._numbers.get(node_id, 0)] = number
             place[0] = 0 if tree.ids[0] == self.tree.ids[0] else -1
-        used = np.unique(self.nodes)
+        used = occurring(self.nodes)
         for v in used[place[used] < 0].tolist():
             raise InputError(
                 f"the published node {self.tree.ids[v]!r} is not in the taxonomy",

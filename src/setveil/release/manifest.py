@@ -42,8 +42,9 @@ class Manifest:
         The data file, relative to the manifest, and the hash of its content.
     structure
         What the form needs to be read: for generalized records the tree of the published nodes
-        (id, name, parent's id, number of leaves, whether it is an interior item's private leaf)
-        and whether items may have been left out.
+        (id, name, parent's id, number of leaves, whether it is an interior item's private leaf),
+        whether items may have been left out, and whether then everywhere; for records with
+        items removed nothing.
     """
 
     form: str

@@ -1,4 +1,4 @@
-"""Compressed rows in canonical order: checking the order and finding equal neighbours."""
+"""Compressed rows: their canonical order, equal neighbours, repetitions within a row."""
 
 from __future__ import annotations
 
@@ -39,3 +39,27 @@ def neighbour_order(offsets: Int64Array, nodes: Int32Array) -> Signs:
     first[1:] = owner[1:] != owner[:-1]
     order[owner[first]] = np.sign(difference[first])
     return order
+
+
+def occurring(numbers: Int32Array) -> Int64Array:
+    """Return the distinct numbers, ascending; for many small numbers faster than sorting.
+
+    >>> occurring(np.array([2, 0, 2], dtype=np.int32)).tolist()
+    [0, 2]
+    """
+    return np.flatnonzero(np.bincount(numbers))
+
+
+def distinct_in_rows(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array, Int32Array]:
+    """Drop repetitions within rows whose items are sorted.
+
+    >>> distinct_in_rows(np.array([0, 2, 3]), np.array([4, 4, 4], dtype=np.int32))
+    (array([0, 1, 2]), array([4, 4], dtype=int32))
+    """
+    fresh = np.ones(len(items), dtype=bool)
+    fresh[1:] = items[1:] != items[:-1]
+    starts = offsets[:-1]
+    fresh[starts[starts < len(items)]] = True
+    if fresh.all():
+        return offsets, items
+    return np.concatenate([[0], np.cumsum(fresh)])[offsets], items[fresh]

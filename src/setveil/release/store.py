@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil import __version__
-from setveil.errors import NotApplicable, ParameterError, ReleaseError, SetveilError
+from setveil.errors import ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
 from setveil.release.base import Key
 from setveil.release.encoding import decode, encode
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.manifest import Manifest, describe_tree, rebuild_tree
+from setveil.release.forms import form_of, rebuild
+from setveil.release.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,12 +90,11 @@ def save(
     >>> manifest.promise["name"], manifest.records
     ('k-anonymity', 2)
     """
-    if not isinstance(release, GeneralizedRelease):
-        raise NotApplicable(f"releases of the form {release.form!r} cannot be stored yet")
+    form = form_of(release)
     folder = Path(directory)
     try:
         _check_free(folder, force=force)
-        data = encode(release, format)
+        data = encode(form.records(release), format)
         manifest = _describe(release, data, format, method=method, params=params, promise=promise)
         text = manifest.to_json().encode()
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,7 +115,7 @@ def save(
 
 
 def _describe(
-    release: GeneralizedRelease,
+    release: Release,
     data: bytes,
     ending: str,
     *,
@@ -125,6 +124,7 @@ def _describe(
     promise: Guarantee | None,
 ) -> Manifest:
     digest = hashlib.sha256(data).hexdigest()
+    form = form_of(release)
     says = None
     if promise is not None:
         name = name_of(type(promise))
@@ -135,12 +135,12 @@ def _describe(
         params=dict(params),
         promise=says,
         records=len(release),
-        occurrences=len(release.nodes),
+        occurrences=len(form.records(release).items),
         tool=f"setveil {__version__}",
         file=f"release-{digest[:16]}.{ending}",
         format=ending,
         sha256=digest,
-        structure={"hides": release.hides, "nodes": describe_tree(release.tree)},
+        structure=form.structure(release),
     )
 
 
@@ -205,30 +205,16 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
     raise ReleaseError(f"the data file {manifest.file} is missing", where=str(folder))
 
 
-def _rebuild(manifest: Manifest, data: bytes) -> GeneralizedRelease:
-    if manifest.form != GeneralizedRelease.form:
-        raise ReleaseError(f"the form {manifest.form!r} is not known")
-    hides = manifest.structure.get("hides")
-    if not isinstance(hides, bool):
-        raise ReleaseError("manifest.json is damaged: it does not say whether items are hidden")
-    tree = rebuild_tree(manifest.structure.get("nodes"))
-    numbers = {node_id: v for v, node_id in enumerate(tree.ids)}
+def _rebuild(manifest: Manifest, data: bytes) -> Release:
     rows = decode(data, manifest.format)
-    flat = [numbers.get(node_id, -1) for row in rows for node_id in row]
-    nodes = np.array(flat, dtype=np.int32)
-    if len(nodes) and nodes.min() < 0:
-        unknown = next(node_id for row in rows for node_id in row if node_id not in numbers)
-        raise ReleaseError(f"the data holds {unknown!r}, which is not in the release's tree")
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    if (len(rows), len(flat)) != (manifest.records, manifest.occurrences):
+    release = rebuild(manifest.form, rows, manifest.structure)
+    counts = len(rows), sum(map(len, rows))
+    if counts != (manifest.records, manifest.occurrences):
         raise ReleaseError(
-            f"the data holds {len(rows)} records with {len(flat)} items, the manifest says "
+            f"the data holds {counts[0]} records with {counts[1]} items, the manifest says "
             f"{manifest.records} with {manifest.occurrences}"
         )
-    if len(tree.pruned(np.unique(nodes))[0]) != len(tree):
-        raise ReleaseError("the release's tree holds nodes that no record publishes")
-    return GeneralizedRelease(tree=tree, offsets=offsets, nodes=nodes, hides=hides)
+    return release
 
 
 def save_key(key: Key, path: str | os.PathLike[str]) -> None:

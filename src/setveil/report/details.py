@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 SHOWN = 8
 """Rows of the small tables: enough to get the idea, few enough to read."""
 
+STEPS = 12
+"""Rows of a method's own notes."""
+
+REMARKS = {"note", "stop", "warn"}
+"""Steps of a log that stand first: what was not done, and what to look out for."""
+
 COLUMNS = {
     "release": "",
     "promise": "“kept” only where an independent check of the published records says so, exactly",
@@ -34,6 +40,14 @@ COLUMNS = {
     "left out": (
         "item occurrences without a term of their own in the release; where several items of a "
         "record share one term, all but one are counted here; rounded up"
+    ),
+    "itemsets lost": (
+        "share of the 100 most frequent itemsets of up to three items that the release no longer "
+        "shows for certain; rounded up"
+    ),
+    "rules kept": (
+        "share of the association rules with a confidence of at least 50% that can still be "
+        "stated, if only with more general terms; rounded down"
     ),
     "mean length": "published terms per record",
     "mean level": "how deep the published terms lie in the taxonomy; the root is at level 1",
@@ -75,7 +89,7 @@ def describe_run(
         else "Some published records contradict the originals behind them.",
         "witnesses": _witnesses(run),
         **_terms(run),
-        "counts": _counts(run, common, taxonomy),
+        "counts": _counts(run, common, taxonomy if run.taxonomy is None else run.taxonomy),
         **_log(run),
         "figures": [
             (name, number(value, 0 if isinstance(value, int) else 3))
@@ -104,6 +118,8 @@ def _cells(run: Run) -> list[str]:
         lost(measures.get("ncp")),
         kept(measures.get("items_exact")),
         lost(measures.get("items_suppressed")),
+        lost(measures.get("tkd")),
+        kept(measures.get("rules_kept")),
         number(measures.get("length_mean"), 2),
         number(measures.get("level_mean"), 2),
         error,
@@ -115,7 +131,12 @@ def _witnesses(run: Run) -> list[list[str]]:
     if run.verdict is None:
         return []
     return [
-        [", ".join(witness.items) or "(no items)", number(witness.support), witness.required]
+        [
+            (", ".join(witness.items) or "(no items)")
+            + ("" if witness.consequent is None else f" → {witness.consequent}"),
+            number(witness.support),
+            witness.required,
+        ]
         for witness in run.verdict.witnesses[:SHOWN]
     ]
 
@@ -151,16 +172,19 @@ def _counts(run: Run, common: Sequence[tuple[str, int]], taxonomy: Taxonomy) -> 
 
 
 def _log(run: Run) -> dict[str, Any]:
-    steps = sorted(run.log, key=lambda step: -step.cost)[:SHOWN]
+    """Return the method's decisions: first what a reader must know, then the costliest."""
+    first = [step for step in run.log if step.action in REMARKS]
+    rest = [step for step in run.log if step.action not in REMARKS]
+    steps = [*first, *sorted(rest, key=lambda step: -step.cost)][:STEPS]
     costs = any(step.cost for step in steps)
     which = "costliest" if costs else "first"
     rows = [[step.action, step.subject, step.reason] for step in steps]
     if costs:
-        rows = [[*row, number(step.cost, 2)] for row, step in zip(rows, steps, strict=True)]
+        rows = [[*row, f"{step.cost:,.4g}"] for row, step in zip(rows, steps, strict=True)]
     return {
         "log": rows,
         "log_head": ["what", "on", "why", *(["cost"] if costs else [])],
         "log_how": ""
-        if len(run.log) <= SHOWN
+        if len(run.log) <= STEPS
         else f"The {len(rows)} {which} of {plural(len(run.log), 'step')}.",
     }

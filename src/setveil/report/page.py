@@ -11,7 +11,7 @@ from setveil.measure.profile import profile
 from setveil.registry import find
 from setveil.report import charts
 from setveil.report.details import COLUMNS, SHOWN, describe_run
-from setveil.report.words import NOT_APPLICABLE, about, kept, lost, number, plural
+from setveil.report.words import NOT_APPLICABLE, about, kept, lost, number, plural, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +80,7 @@ def render(
         charts=drawn,
         hollow="" if all(run.keeps_promise for run in runs) else "Hollow: promise not kept. ",
         privacy=privacy,
+        others=_others(runs),
         parts=parts,
         unique=unique,
         size=_size(before, taxonomy),
@@ -132,11 +133,10 @@ def _figures(chosen: Run | None, before: Profile) -> list[dict[str, str]]:
     }
     if chosen is None:
         return [alone]
-    k = chosen.promise.params()["k"] if chosen.promise is not None else 0
     return [
         alone,
         {
-            "value": f"at least {number(k)}",
+            "value": f"at least {number(chosen.k_alone)}",
             "what": "equal records around each person in the recommended release",
             "how": "Even someone who knows all of a person's items cannot tell these records "
             "apart. Counted in the published records, not taken from the method.",
@@ -157,7 +157,7 @@ def _privacy(runs: Sequence[Run]) -> tuple[Table, dict[str, Any]]:
     """Return the loss of each method at each k, as a table and as a chart."""
     points: charts.Values = [
         {
-            "x": run.params.get("k"),
+            "x": _equal_records(run),
             "y": run.measures["ggd_share"],
             "series": run.variant,
             "ok": run.keeps_promise,
@@ -175,6 +175,32 @@ def _privacy(runs: Sequence[Run]) -> tuple[Table, dict[str, Any]]:
     return {"head": ["detail lost", *(f"k = {k}" for k in sizes)], "rows": rows}, spec
 
 
+def _equal_records(run: Run) -> int | None:
+    """Return the k of a run for the pictures over k; None where it is about something else."""
+    k: int | None = run.params.get("k")
+    return k if run.promise is None else run.k_alone
+
+
+def _others(runs: Sequence[Run]) -> Table:
+    """Return the runs that promise something else than equal records, in words."""
+    rows = [
+        [
+            run.title,
+            sentence(run.promise.describe()),
+            "kept" if run.keeps_promise else "not kept",
+            lost(run.measures.get("ggd_share")),
+            kept(run.measures.get("items_exact")),
+            lost(run.measures.get("items_suppressed")),
+        ]
+        for run in runs
+        if run.promise is not None and run.k_alone is None
+    ]
+    return {
+        "head": ["release", "what is promised", "", "detail lost", "as it was", "left out"],
+        "rows": rows,
+    }
+
+
 def _share(run: Run, measure: str) -> float | None:
     value = run.measures.get(measure)
     return None if value is None else float(value)
@@ -185,7 +211,7 @@ def _parts(runs: Sequence[Run], wished_k: int) -> tuple[Table, dict[str, Any] | 
     rows, values = [], []
     for run in runs:
         exact, gone = _share(run, "items_exact"), _share(run, "items_suppressed")
-        if run.params.get("k") != wished_k or exact is None or gone is None:
+        if _equal_records(run) != wished_k or exact is None or gone is None:
             continue
         between = max(0.0, 1 - exact - gone)
         rows.append([run.variant, kept(exact), kept(between), lost(gone)])

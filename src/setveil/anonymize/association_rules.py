@@ -1,0 +1,254 @@
+"""What the ρ-uncertainty methods share: records of tokens, and whether a rule is too sure.
+
+A *token* is whatever stands in a published record: a node of the taxonomy or a sensitive item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.data.naming import some
+from setveil.data.table import take_rows
+from setveil.errors import InputError, ParameterError
+from setveil.kernels.rho_oracle import (
+    BROKEN,
+    SAFE,
+    UNDECIDED,
+    Stamps,
+    TokenRows,
+    covering,
+    minimised,
+    search,
+)
+from setveil.kernels.suppress_test import merged, projected, row_marks, transposed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from setveil.anonymize.time_budget import TimeBudget
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+
+ORACLE_WORK = 300_000_000
+"""Steps after which a question about one sensitive item is given up, and the item suppressed."""
+
+
+def check_rho(rho: Fraction | float | str) -> Fraction:
+    """Return ρ as the fraction that was written down, or refuse it.
+
+    >>> check_rho(0.7)
+    Fraction(7, 10)
+    """
+    try:
+        exact = Fraction(str(rho))
+    except (ValueError, ZeroDivisionError):
+        exact = Fraction(0)
+    if isinstance(rho, bool) or not 0 < exact <= 1:
+        raise ParameterError(f"rho is {rho!r}", fix="use a number above 0 and at most 1")
+    return exact
+
+
+def check_sensitive(table: TransactionTable, sensitive: Iterable[str]) -> tuple[str, ...]:
+    """Return the sensitive items sorted and without repetition, or say what is wrong with them."""
+    if isinstance(sensitive, str):
+        raise InputError(
+            f"the sensitive items are given as the text {sensitive!r}",
+            fix="give a collection of item names",
+        )
+    names = tuple(sorted(set(sensitive)))
+    if not names:
+        raise InputError("no sensitive items are given", fix="name at least one")
+    unknown = [name for name in names if name not in table.vocabulary]
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} of {len(names)} sensitive items do not occur in the data: "
+            f"{some(unknown)}",
+            fix="check their spelling; `setveil inspect` lists the items",
+        )
+    if len(table) == 0:
+        raise InputError("the data has no records", fix="check the file and its format")
+    return names
+
+
+def odds(rho: Fraction, n: int) -> tuple[int, int]:
+    """Return whole numbers (yes, no): of at most n records, a share of ρ or more is with the rule.
+
+    That is, ``no * without <= yes * with`` just when with / (with + without) >= ρ. Shares of at
+    most n records have denominators up to n, so ρ may be rounded up to the next such fraction,
+    which keeps products small for any ρ.
+
+    >>> odds(Fraction(7, 10), 1000), odds(Fraction("0.333333333333333333333"), 10)
+    ((3, 7), (2, 1))
+    """
+    if rho.denominator > n:
+        low_p, low_q, high_p, high_q = 0, 1, 1, 1
+        a, b = rho.numerator, rho.denominator
+        # Walk down the Farey neighbours around ρ: low < ρ <= high, as many equal steps at once.
+        while low_q + high_q <= n:
+            gap_low = a * low_q - low_p * b
+            gap_high = high_p * b - a * high_q
+            if gap_high >= gap_low:
+                steps = min(gap_high // gap_low, (n - high_q) // low_q)
+                high_p, high_q = high_p + steps * low_p, high_q + steps * low_q
+            else:
+                steps = min((gap_low - 1) // gap_high, (n - low_q) // high_q)
+                low_p, low_q = low_p + steps * high_p, low_q + steps * high_q
+        rho = Fraction(high_p, high_q)
+    return rho.denominator - rho.numerator, rho.numerator
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemRows:
+    """The distinct records in canonical order with their copies, over renumbered items."""
+
+    offsets: Int64Array
+    items: Int32Array
+    weights: Int64Array
+    starts: Int64Array
+    posts: Int32Array
+    supports: Int64Array
+    n_records: int
+
+    @classmethod
+    def of(cls, table: TransactionTable, number: Int32Array, n_items: int) -> ItemRows:
+        """Take the records of a table; `number` gives each vocabulary item its number here."""
+        ordered = table.take(table.canonical_order())
+        offsets, items = projected(
+            ordered.offsets.copy(), ordered.items.copy(), np.arange(len(ordered)), number, n_items
+        )
+        kinds, weights = merged(offsets, items, np.ones(len(ordered), dtype=np.int64))
+        offsets, items = take_rows(offsets, items, kinds)
+        starts, posts = transposed(offsets, items, n_items)
+        copies = np.repeat(weights, np.diff(offsets))
+        supports = np.bincount(items, weights=copies, minlength=n_items).astype(np.int64)
+        return cls(
+            offsets=offsets,
+            items=items,
+            weights=weights,
+            starts=starts,
+            posts=posts,
+            supports=supports,
+            n_records=len(table),
+        )
+
+    def holding(self, low: int, high: int) -> Int64Array:
+        """Return the records that hold an item numbered low .. high - 1, in order."""
+        return np.unique(self.posts[self.starts[low] : self.starts[high]]).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Finding:
+    """The answer about one sensitive token: a verdict and, where broken, the antecedent."""
+
+    verdict: int
+    antecedent: Int32Array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TokenView:
+    """Records recoded to tokens, numbered anew: those that antecedents must hold, then by rarity.
+
+    ``tokens[i]`` is the token that is numbered `i` here; the first ``n_first`` are those of which
+    an antecedent must hold one (all of them where nothing is asked). Tokens that are not
+    ``alive`` count as suppressed.
+    """
+
+    rows: TokenRows
+    tokens: Int64Array
+    n_first: int
+    alive: npt.NDArray[np.bool_]
+    stamps: Stamps
+    yes: int
+    no: int
+
+    @classmethod
+    def of(
+        cls,
+        records: ItemRows,
+        image: Int32Array,
+        n_tokens: int,
+        rho: Fraction,
+        *,
+        first: Int64Array | None = None,
+        among: Int64Array | None = None,
+    ) -> TokenView:
+        """Recode the records (or those `among` them) by `image`: item number → token, or -1."""
+        if among is None:
+            among = np.arange(len(records.weights))
+        offsets, tokens = projected(records.offsets, records.items, among, image, n_tokens)
+        support = np.bincount(tokens, minlength=n_tokens)
+        used = np.flatnonzero(support)
+        later = np.zeros(len(used), dtype=bool) if first is None else ~np.isin(used, first)
+        used = used[np.lexsort((used, support[used], later))]
+        place = np.full(n_tokens, -1, dtype=np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        n_rows = len(among)
+        starts, posts = transposed(offsets, place[tokens], len(used))
+        offsets, tokens = transposed(starts, posts, n_rows)
+        kinds, weights = merged(offsets, tokens, records.weights[among])
+        longest = np.argsort(-np.diff(offsets)[kinds], kind="stable")
+        offsets, tokens = take_rows(offsets, tokens, kinds[longest])
+        starts, posts = transposed(offsets, tokens, len(used))
+        n_rows = len(kinds)
+        rows = TokenRows(
+            offsets, tokens, weights[longest], starts, posts, row_marks(offsets, tokens)
+        )
+        yes, no = odds(rho, records.n_records)
+        return cls(
+            rows=rows,
+            tokens=used,
+            n_first=len(used) - int(np.count_nonzero(later)),
+            alive=np.ones(len(used), dtype=bool),
+            stamps=Stamps(*(np.zeros(n_rows, dtype=np.int64) for _ in range(3))),
+            yes=yes,
+            no=no,
+        )
+
+    def decide(self, a: int, base: int, budget: TimeBudget) -> Finding:
+        """Look for a rule with the consequent `a` (and `base` in it, unless -1) that is too sure.
+
+        The empty antecedent is not looked at. The verdict is UNDECIDED where the work allowed was
+        used up; an error where the time was.
+        """
+        rows, nothing = self.rows, np.empty(0, dtype=np.int32)
+        budget.allow(ORACLE_WORK)
+        question = (rows, self.alive, a, base, self.yes, self.no)
+        verdict, broken, places, reach, unmet = covering(
+            *question, False, self.stamps, budget.meter
+        )
+        if verdict == UNDECIDED and len(places):
+            verdict, broken, places, reach, unmet = covering(
+                *question, True, self.stamps, budget.meter
+            )
+        antecedent = nothing
+        if verdict == BROKEN:
+            held = rows.tokens[rows.offsets[broken] : rows.offsets[broken + 1]]
+            antecedent = held[self.alive[held] & (held != a)]
+        elif verdict == UNDECIDED and len(places):
+            verdict, antecedent = search(
+                *question, places, reach, unmet, self.stamps, budget.meter
+            )
+        budget.check()
+        return Finding(verdict=verdict, antecedent=antecedent)
+
+    def minimal(self, a: int, base: int, antecedent: Int32Array, budget: TimeBudget) -> Int32Array:
+        """Return a smaller antecedent that is too sure as well, where leaving out tokens gives one."""
+        budget.allow()
+        return minimised(self.rows, antecedent, a, base, self.yes, self.no, budget.meter)
+
+    def is_proved(self, a: int, budget: TimeBudget) -> tuple[Finding, int]:
+        """Decide about `a` under the condition on antecedents; also the base of what was found."""
+        bases = range(self.n_first) if self.n_first < len(self.tokens) else (-1,)
+        found, base = Finding(verdict=SAFE, antecedent=np.empty(0, dtype=np.int32)), -1
+        for base in bases:
+            if base == a or (base >= 0 and not self.alive[base]):
+                continue
+            found = self.decide(a, base, budget)
+            if found.verdict != SAFE:
+                break
+        return found, base

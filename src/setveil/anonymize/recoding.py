@@ -1,0 +1,143 @@
+"""Global recoding to a cut of the taxonomy: what methods for k^m-anonymity begin and end with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.errors import InfeasibleError, ParameterError
+from setveil.release.base import Step
+from setveil.release.recoded import publish_recoded
+from setveil.release.rows import distinct_in_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from setveil.anonymize.base import LeafRows
+    from setveil.data.table import Int32Array, TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Key
+    from setveil.release.generalized import GeneralizedRelease
+
+LOGGED = 1000
+"""How many decisions a log tells one by one."""
+
+
+def check_m(m: int) -> None:
+    """Refuse a number of known items that means nothing."""
+    if isinstance(m, bool) or not isinstance(m, int) or m < 1:
+        raise ParameterError(f"m is {m!r}", fix="use a whole number of at least 1")
+
+
+def recodable_rows(table: TransactionTable, taxonomy: Taxonomy, k: int) -> LeafRows:
+    """Return the records as sorted sets of leaves; refuse data in which even the root is rare.
+
+    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> table = TransactionTable.from_rows([["a"], ["b", "a"], []])
+    >>> recodable_rows(table, Taxonomy.balanced(["a", "b"]), 2).leaves.tolist()
+    [1, 2, 1]
+    """
+    check_enough(table, k)
+    n_filled = int(np.count_nonzero(table.lengths))
+    if 0 < n_filled < k:
+        raise InfeasibleError(
+            f"only {n_filled} records have items, but k is {k}: even the root of the taxonomy "
+            "would be too rare",
+            fix=f"use k of at most {n_filled}",
+        )
+    rows = leaf_rows(table, taxonomy)
+    offsets, leaves = distinct_in_rows(rows.offsets, rows.leaves)
+    return replace(rows, offsets=offsets, leaves=leaves)
+
+
+class GrowingCut:
+    """A cut of the taxonomy that starts at the leaves and only goes up, and what it costs.
+
+    The cost is NCP in whole numbers: an occurrence of an item that is published as a node costs
+    the number of leaves below it, and nothing if it is published as itself.
+
+    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> table = TransactionTable.from_rows([["a"], ["b", "a"], ["c"]])
+    >>> cut = GrowingCut(leaf_rows(table, Taxonomy.balanced(["a", "b", "c"], fanout=2)))
+    >>> cut.cost(1), cut.cost(0)
+    (6, 12)
+    >>> cut.raise_to(1)
+    >>> cut.cost(0), cut.nodes, cut.hidden.tolist()
+    (6, [1], [False, False, True, True, False])
+    """
+
+    def __init__(self, rows: LeafRows) -> None:
+        self.tree = rows.taxonomy
+        self.hidden = np.zeros(len(self.tree), dtype=bool)
+        self._raised: set[int] = set()
+        running = np.concatenate(
+            [[0], np.cumsum(np.bincount(rows.leaves, minlength=len(self.tree)))]
+        )
+        self._held = running[self.tree.ends] - running[:-1]  # occurrences of leaves below
+        self._price = np.where(self.tree.is_leaf, 0, self.tree.leaves)
+        self._paid = np.zeros(len(self.tree), dtype=np.int64)  # as published now
+
+    @property
+    def nodes(self) -> list[int]:
+        """The nodes that something is generalized to."""
+        return sorted(v for v in self._raised if not self.hidden[v])
+
+    def covers(self, nodes: Iterable[int], below: int) -> bool:
+        """Tell whether one of these nodes lies above `below`."""
+        return any(v < below < self.tree.ends[v] for v in nodes)
+
+    def cost(self, node: int) -> int:
+        """Return what it costs to publish `node` instead of all below it."""
+        return int(self._held[node] * self._price[node] - self._paid[node])
+
+    def raise_to(self, node: int) -> None:
+        """Recode all that is below `node` to it."""
+        self._paid[self.tree.ancestors(node)] += self.cost(node)
+        self._raised.add(node)
+        self.hidden[node + 1 : self.tree.ends[node]] = True
+
+    def share(self, cost: int) -> float:
+        """Return a cost as a part of what publishing everything as the root costs."""
+        return cost / max(int(self._held[0]) * self.tree.n_leaves, 1)
+
+
+def image_of(tree: Taxonomy, nodes: Sequence[int]) -> Int32Array:
+    """Return each node's image when everything below `nodes` is recoded to them.
+
+    >>> from setveil.data import Taxonomy
+    >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
+    >>> image_of(tree, [1]).tolist()
+    [0, 1, 1, 1, 4, 5, 6]
+    """
+    image = np.arange(len(tree), dtype=np.int32)
+    for node in nodes:
+        image[node : tree.ends[node]] = node
+    return image
+
+
+def publish_image(
+    table: TransactionTable, rows: LeafRows, image: Int32Array
+) -> tuple[GeneralizedRelease, Key]:
+    """Publish each record as the set of its leaves' images; `image` has one entry per node."""
+    occurring = np.flatnonzero(table.supports())
+    nodes = np.full(table.n_items, -1, dtype=np.int32)
+    names = [table.vocabulary[i] for i in occurring.tolist()]
+    nodes[occurring] = image[rows.taxonomy.leaf_of(names)]
+    return publish_recoded(rows.taxonomy, table, nodes)
+
+
+def shortened(log: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the first steps of a long log and one that sums up the others."""
+    if len(log) <= LOGGED:
+        return tuple(log)
+    rest = log[LOGGED:]
+    summary = Step(
+        action="and more",
+        subject=f"{len(rest):,} steps",
+        reason="left out here",
+        cost=sum(step.cost for step in rest),
+    )
+    return (*log[:LOGGED], summary)

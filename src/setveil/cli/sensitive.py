@@ -1,0 +1,131 @@
+"""The sensitive items: named in a file, or drawn at random for research."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from setveil.cli.output import say
+from setveil.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+
+CLOSE = 3
+"""How many similar items are named for one that does not occur."""
+
+SensitiveOption = Annotated[
+    str | None,
+    typer.Option("--sensitive", metavar="FILE", help="Sensitive items, one per line."),
+]
+ShareOption = Annotated[
+    float | None,
+    typer.Option(
+        "--sensitive-share",
+        metavar="SHARE",
+        help="Draw this share of the items as sensitive ones (for research).",
+    ),
+]
+InTreeOption = Annotated[
+    Literal["error", "take-out"],
+    typer.Option(
+        "--sensitive-in-tree", help="What to do with sensitive items that are in the tree."
+    ),
+]
+
+
+def check_sensitive_options(
+    name: str, requires: frozenset[str], file: str | None, share: float | None
+) -> None:
+    """Refuse sensitive items where a method takes none, and their absence where it needs them."""
+    if file is not None and share is not None:
+        raise ParameterError(
+            "--sensitive and --sensitive-share exclude each other",
+            fix="name the sensitive items, or draw them",
+        )
+    given = file is not None or share is not None
+    if "sensitive" not in requires and given:
+        raise ParameterError(
+            f"{name} protects all items alike and takes no sensitive ones",
+            fix="leave the option out, or use a method such as td-control or coherence",
+        )
+    if "sensitive" in requires and not given:
+        raise ParameterError(
+            f"{name} protects sensitive items, and none are named",
+            fix="give a file with one item per line by --sensitive FILE, or draw some by "
+            "--sensitive-share 0.1",
+        )
+    if share is not None and not 0 < share <= 1:
+        raise ParameterError(
+            f"the share of sensitive items is {share:g}", fix="use a number above 0 and at most 1"
+        )
+
+
+def read_sensitive(file: str, table: "TransactionTable") -> tuple[str, ...]:
+    """Read the sensitive items and make sure that they occur in the data."""
+    from setveil.data.item_lists import read_items
+    from setveil.data.naming import some
+
+    items = read_items(file)
+    known = set(occurring(table))
+    unknown = [item for item in items if item not in known]
+    if unknown:
+        from difflib import get_close_matches
+
+        close = get_close_matches(unknown[0], sorted(known), n=CLOSE, cutoff=0.6)
+        like = f"; similar to {unknown[0]!r}: {', '.join(map(repr, close))}" if close else ""
+        raise InputError(
+            f"{len(unknown)} of {len(items)} sensitive items do not occur in the data: "
+            f"{some(unknown)}{like}",
+            where=file,
+            fix="check their spelling, or take them out of the list",
+        )
+    return items
+
+
+def draw_sensitive(share: float, table: "TransactionTable", seed: int | None) -> tuple[str, ...]:
+    """Draw a share of the items, at least one; without a seed nobody can repeat it."""
+    import numpy as np
+
+    names = occurring(table)
+    if not names:
+        raise InputError("the data has no items to draw sensitive ones from", fix="check the file")
+    rng = np.random.default_rng(seed)
+    count = max(1, round(share * len(names)))
+    chosen = rng.choice(len(names), count, replace=False)
+    return tuple(sorted(names[i] for i in chosen.tolist()))
+
+
+def tree_for_ordinary(
+    tree: "Taxonomy",
+    table: "TransactionTable",
+    sensitive: "Sequence[str]",
+    *,
+    missing: str,
+    in_tree: str,
+    quiet: bool = False,
+) -> "Taxonomy":
+    """Return the tree with a leaf for each item that is not sensitive."""
+    from setveil.data.naming import some
+
+    inside = sorted(set(sensitive) - set(tree.missing(sensitive)))
+    if inside and in_tree == "error":
+        raise InputError(
+            f"{len(inside)} of {len(sensitive)} sensitive items are in the tree of the others: "
+            f"{some(inside)}",
+            fix="take them out of the file, or let setveil do it by --sensitive-in-tree take-out",
+        )
+    if inside:
+        noun = "item was" if len(inside) == 1 else "items were"
+        say(f"{len(inside)} sensitive {noun} taken out of the tree", quiet=quiet)
+    apart = set(sensitive)
+    ordinary = [name for name in occurring(table) if name not in apart]
+    # First a leaf for categories that are items: they stay, even if nothing else is below them.
+    return tree.for_items(ordinary, missing=missing).without(inside)
+
+
+def occurring(table: "TransactionTable") -> list[str]:
+    """Return the items that occur, by name; a table may know names that no record holds."""
+    return [table.vocabulary[i] for i in table.supports().nonzero()[0].tolist()]

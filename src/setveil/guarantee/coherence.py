@@ -1,0 +1,266 @@
+"""(h, k, p)-coherence: what someone knows of a person leads to k records and to no secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil.errors import ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
+from setveil.registry import register
+from setveil.release.published import PublishedRows, published_rows
+
+if TYPE_CHECKING:
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.release.base import Release
+
+SHOWN = 20
+"""How many witnesses a verdict carries at most."""
+
+
+@register(
+    "guarantee",
+    "coherence",
+    paper="Xu, Wang, Fu & Yu 2008",
+    bibtex="""
+    @inproceedings{xu2008anonymizing,
+      author    = {Xu, Yabo and Wang, Ke and Fu, Ada Wai-Chee and Yu, Philip S.},
+      title     = {Anonymizing Transaction Databases for Publication},
+      booktitle = {Proceedings of the 14th ACM SIGKDD International Conference on Knowledge
+                   Discovery and Data Mining},
+      pages     = {767--775},
+      year      = {2008}
+    }
+    """,
+)
+@dataclass(frozen=True, kw_only=True)
+class Coherence:
+    """Every set of at most p public items leads to at least k records and to no sensitive item.
+
+    Public is every published item that is not sensitive. A *mole* is a set of one to p public
+    items that some record holds, but fewer than k do, or more than the share h of those that do
+    hold one and the same sensitive item. The promise is that there is no mole. Records without
+    sensitive items count in all supports; the comparison with h is in whole numbers.
+
+    The check looks at all sets of public items that occur, smaller ones first in effect: once a
+    mole is found, larger sets are left alone. The witnesses are moles of the least size there is,
+    so they hold no smaller ones.
+
+    Parameters
+    ----------
+    h
+        Greatest share of the records with a public itemset that may hold one sensitive item; a
+        number from 0 to 1, or a text such as ``"4/5"``. Held as an exact fraction.
+    k
+        Least number of records with a public itemset.
+    p
+        Greatest number of public items someone may know of a person.
+    sensitive
+        The sensitive items. Those that the release does not show as themselves cannot be learned
+        from it and are passed over.
+    work
+        Most places that are read before the check gives up and says so (``exact=False``); it
+        depends on the release alone and not on the clock. Not published.
+
+    Examples
+    --------
+    Table 2.1 of the thesis that borrows the paper's example: {a, b} leads to one record, and both
+    records with {b, f} have hepatitis. Without d, x, y and z, the single items are no moles.
+
+    >>> from setveil.data import TransactionTable
+    >>> table = TransactionTable.from_rows([
+    ...     ["a", "c", "f", "g", "Diabetes"], ["a", "b", "c", "f", "Hepatitis"],
+    ...     ["b", "f", "Hepatitis"], ["b", "c", "g", "HIV"], ["a", "c", "f", "g", "HIV"]])
+    >>> promise = Coherence(h=0.8, k=2, p=2, sensitive=("Diabetes", "Hepatitis", "HIV"))
+    >>> verdict = promise.check(table)
+    >>> verdict.reason
+    '3 pairs of public items are moles; single items are not'
+    >>> for witness in verdict.witnesses:
+    ...     print(*witness.items, witness.support, witness.required)
+    a b 1 at least 2; also at most 0.8 of them with 'Hepatitis', not 1 of 1
+    b g 1 at least 2; also at most 0.8 of them with 'HIV', not 1 of 1
+    b f 2 at most 0.8 of them with 'Hepatitis', not 2 of 2
+
+    Notes
+    -----
+    The empty itemset counts as no mole, as in print: a sensitive item that more than the share h
+    of *all* records hold is not forbidden by itself.
+
+    References
+    ----------
+    Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu: Anonymizing transaction databases for publication,
+    KDD 2008.
+    """
+
+    h: Fraction = field(
+        default=Fraction(4, 5),
+        metadata={"doc": "greatest share of records that may hold one sensitive item"},
+    )
+    k: int = field(default=5, metadata={"doc": "least number of records"})
+    p: int = field(default=2, metadata={"doc": "greatest number of public items someone may know"})
+    sensitive: tuple[str, ...] = field(default=(), metadata={"doc": "the sensitive items"})
+    work: int = field(
+        default=20_000_000_000,
+        metadata={"doc": "most places of records that are read before the check gives up"},
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", exact_share("h", self.h))
+        object.__setattr__(self, "sensitive", distinct_names(self.sensitive))
+        for name, value in (("k", self.k), ("p", self.p), ("work", self.work)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ParameterError(f"{name} is {value!r}", fix="use a whole number of at least 1")
+
+    def check(self, published: Release | TransactionTable) -> Verdict:
+        """Look for moles; the witnesses are the smallest, the rarest of them first."""
+        # Here, so that guarantees can be named and built without waiting for numba.
+        from setveil.kernels.coherence_check import (  # noqa: PLC0415
+            FOUND,
+            SETS,
+            SIZE,
+            STEPS,
+            least_moles,
+        )
+
+        rows = published_rows(published)
+        split = _Split.of(rows, self.sensitive)
+        p = min(self.p, split.longest)
+        if p == 0:
+            reason = "no record has a public item, so there is nothing to know"
+            return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
+        most = np.array([s * self.h.numerator // self.h.denominator for s in range(len(rows) + 1)])
+        shown = np.full((SHOWN, 3), -1, dtype=np.int64)
+        itemsets = np.full((SHOWN, p), -1, dtype=np.int64)
+        state = least_moles(
+            split.public_offsets, split.public, len(split.public_numbers),
+            split.secret_offsets, split.secrets, len(split.secret_numbers),
+            self.k, most.astype(np.int64), p, self.work, shown, itemsets,
+        )  # fmt: skip
+        gave_up = bool(state[STEPS] > self.work)
+        if state[FOUND]:
+            return Verdict(
+                holds=False,
+                exact=True,  # one mole settles it, however many sets were not looked at
+                reason=_violation(int(state[FOUND]), int(state[SIZE]), gave_up=gave_up),
+                checked=int(state[SETS]),
+                witnesses=self._witnesses(rows, split, shown, itemsets),
+            )
+        reason = (
+            f"none of {state[SETS]:,} sets of at most {self.p} public items is a mole; "
+            f"{len(split.secret_numbers):,} of {len(self.sensitive):,} sensitive items occur"
+        )
+        if gave_up:
+            reason = (
+                f"reading {self.work:,} places did not suffice to look at all sets of at most "
+                f"{self.p} public items; none of {state[SETS]:,} is a mole. Raise work to go on"
+            )
+        return Verdict(holds=True, exact=not gave_up, reason=reason, checked=int(state[SETS]))
+
+    def _witnesses(
+        self, rows: PublishedRows, split: _Split, shown: Int64Array, itemsets: Int64Array
+    ) -> tuple[Witness, ...]:
+        found = []
+        for (support, secret, sharing), itemset in zip(
+            shown.tolist(), itemsets.tolist(), strict=True
+        ):
+            if support < 0:
+                break
+            required = [f"at least {self.k}"] if support < self.k else []
+            told = rows.names[split.secret_numbers[secret]] if sharing > self.h * support else None
+            if told is not None:
+                required.append(
+                    f"at most {share_as_json(self.h)} of them with {told!r}, not {sharing} "
+                    f"of {support}"
+                )
+            numbers = sorted(split.public_numbers[i] for i in itemset if i >= 0)
+            found.append(
+                Witness(
+                    items=tuple(rows.names[i] for i in numbers),
+                    support=support,
+                    required="; also ".join(required),
+                    consequent=told,
+                    confidence=None if told is None else Fraction(sharing, support),
+                )
+            )
+        return tuple(found)
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> Coherence(h=0.8, k=5, p=2, sensitive=["flu", "hiv"]).describe()
+        'up to 2 public items ... fit 0 or at least 5 records, at most 0.8 of which share one ...'
+        """
+        items = "any public item" if self.p == 1 else f"up to {self.p} public items"
+        fit = "fits" if self.p == 1 else "fit"
+        said = f"{items} of a person {fit} 0 or at least {self.k} records"
+        if not self.sensitive:
+            return said
+        number = len(self.sensitive)
+        which = f"one of {number:,} sensitive items" if number > 1 else "the sensitive item"
+        return f"{said}, at most {share_as_json(self.h)} of which share {which}"
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of the promise as JSON values; the bound on work is none."""
+        return {
+            "h": share_as_json(self.h),
+            "k": self.k,
+            "p": self.p,
+            "sensitive": list(self.sensitive),
+        }
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The public and the sensitive part of each record, with numbers of their own."""
+
+    public_offsets: Int64Array
+    public: Int32Array
+    public_numbers: list[int]  # the published item behind each; the rarest first
+    secret_offsets: Int64Array
+    secrets: Int32Array
+    secret_numbers: list[int]
+
+    @classmethod
+    def of(cls, rows: PublishedRows, sensitive: tuple[str, ...]) -> _Split:
+        supports = rows.supports()
+        named = (rows.number(item) for item in sensitive)
+        secret = np.array(sorted({i for i in named if i is not None}), dtype=np.int64)
+        is_secret = np.zeros(len(supports), dtype=bool)
+        is_secret[secret] = True
+        # Sets that begin with a rare item have few records: the search stays small.
+        public = np.argsort(supports, kind="stable")
+        public = public[(supports[public] > 0) & ~is_secret[public]]
+        return cls(
+            *_renumbered(rows, public), public.tolist(), *_renumbered(rows, secret), secret.tolist()
+        )
+
+    @property
+    def longest(self) -> int:
+        return int(np.diff(self.public_offsets).max(initial=0))
+
+
+def _renumbered(rows: PublishedRows, numbers: Int64Array) -> tuple[Int64Array, Int32Array]:
+    """Return the rows with these items only, numbered by their places and sorted."""
+    place = np.full(len(rows.names), -1, dtype=np.int64)
+    place[numbers] = np.arange(len(numbers))
+    own = place[rows.items]
+    width = np.int64(max(len(numbers), 1))
+    record = np.repeat(np.arange(len(rows), dtype=np.int64), rows.lengths)
+    keys = np.sort(record[own >= 0] * width + own[own >= 0])
+    offsets = np.concatenate([[0], np.cumsum(own >= 0)])[rows.offsets]
+    return offsets.astype(np.int64), (keys % width).astype(np.int32)
+
+
+def _violation(number: int, size: int, *, gave_up: bool) -> str:
+    nouns = {1: "public item", 2: "pair of public items"}
+    noun = nouns.get(size, f"set of {size} public items")
+    if number > 1:
+        head, _, tail = noun.partition(" of ")
+        noun = f"{head}s of {tail}" if tail else f"{head}s"
+    smaller = {1: "", 2: "; single items are not"}.get(size, "; smaller sets are not")
+    least = "at least " if gave_up else ""
+    return f"{least}{number:,} {noun} {'is a mole' if number == 1 else 'are moles'}{smaller}"

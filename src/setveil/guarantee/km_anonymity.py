@@ -1,0 +1,255 @@
+"""k^m-anonymity: whoever knows at most m items of a person still faces k records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil.errors import ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.registry import register
+from setveil.release.published import published_rows
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.release.base import Release
+    from setveil.release.published import PublishedRows
+
+SHOWN = 20
+"""How many witnesses a verdict carries at most."""
+
+BATCH = 10_000_000
+"""About how many places are read between two returns to Python, where Ctrl-C is heard."""
+
+
+@register(
+    "guarantee",
+    "km",
+    paper="Terrovitis, Mamoulis & Kalnis 2008",
+    bibtex="""
+    @article{terrovitis2008privacy,
+      author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
+      title   = {Privacy-Preserving Anonymization of Set-Valued Data},
+      journal = {Proceedings of the VLDB Endowment},
+      volume  = {1}, number = {1}, pages = {115--125}, year = {2008}
+    }
+    """,
+)
+@dataclass(frozen=True, kw_only=True)
+class KmAnonymity:
+    """Every set of at most m published items that occurs at all occurs in at least k records.
+
+    Whoever knows up to m items of a person then finds no record that fits, or at least k. Sizes
+    are checked one after the other, from single items up to sets of m. At the first size where
+    some sets are too rare, all of that size are counted and the check ends: the witnesses are
+    the smallest sets that break the promise, the rarest of them first. Larger sets need not be
+    looked at, since no set is more frequent than its parts.
+
+    No set is stored and none is counted that does not occur, so a long record does no harm: one
+    of 164 items has 721,764 sets of three, counted in milliseconds. Published items count once
+    per record, nodes by id.
+
+    Parameters
+    ----------
+    k
+        Least number of records.
+    m
+        Greatest number of items someone may know.
+    work
+        Most places of records that are read before the check gives up. A verdict that gave up
+        is marked as not exact; this depends on the release alone and not on the clock.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> table = TransactionTable.from_rows(
+    ...     [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]])
+    >>> verdict = KmAnonymity(k=2, m=2).check(table)
+    >>> verdict.reason
+    '2 pairs of items occur in fewer than 2 records, the rarest in 1; single items do not'
+    >>> [(witness.items, witness.support) for witness in verdict.witnesses]
+    [(('a1', 'a2'), 1), (('a1', 'b1'), 1)]
+
+    References
+    ----------
+    M. Terrovitis, N. Mamoulis, P. Kalnis: Privacy-preserving anonymization of set-valued data,
+    PVLDB 1(1), 2008.
+    """
+
+    k: int = field(default=5, metadata={"doc": "least number of records"})
+    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
+    work: int = field(
+        default=100_000_000_000,
+        metadata={"doc": "most places of records that are read before the check gives up"},
+    )
+
+    def __post_init__(self) -> None:
+        for name, value in (("k", self.k), ("m", self.m), ("work", self.work)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ParameterError(f"{name} is {value!r}", fix="use a whole number of at least 1")
+
+    def check(self, published: Release | TransactionTable) -> Verdict:
+        """Count sets of items of `published`; witnesses are the smallest that are too rare."""
+        rows = published_rows(published)
+        if not len(rows.items):
+            reason = "no record has an item, so no itemset is rare"
+            return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
+        ranked = _Ranked.of(rows)
+        least = int(ranked.supports.min())
+        if least < self.k:
+            rare = np.flatnonzero(ranked.supports < self.k)
+            shown = rare[:SHOWN]
+            found = _Rare(len(rare), ranked.supports[shown], shown[:, None], len(ranked.supports))
+            return self._violated(rows, ranked, found, stopped=False)
+        steps, checked = 0, len(ranked.supports)
+        # With k = 1 nothing that occurs is rare.
+        most = min(self.m, int(rows.lengths.max())) if self.k > 1 else 1
+        for size in range(2, most + 1):
+            found, steps, done = _count(ranked, size, self.k, steps, self.work)
+            checked += found.checked
+            if found.number:
+                return self._violated(rows, ranked, found, stopped=not done)
+            if not done:
+                return Verdict(
+                    holds=True,
+                    exact=False,
+                    reason=f"sets of fewer than {size} items keep the promise, but reading "
+                    f"{self.work:,} places did not suffice to count all sets of {size}; none of "
+                    f"those counted is rare. Raise work (km:k={self.k},m={self.m},work=...) to "
+                    "go on",
+                    checked=checked,
+                )
+        reason = (
+            f"every set of at most {self.m} of {len(ranked.supports):,} published items that "
+            f"occurs does so in at least {self.k} of {len(rows):,} records"
+        )
+        return Verdict(holds=True, exact=True, reason=reason, checked=checked)
+
+    def _violated(
+        self, rows: PublishedRows, ranked: _Ranked, found: _Rare, *, stopped: bool
+    ) -> Verdict:
+        size = found.itemsets.shape[1]
+        one = found.number == 1
+        least = f"{self.k} record{'s' if self.k > 1 else ''}"
+        reason = (
+            f"{'at least ' if stopped else ''}{found.number:,} {_noun(size, one)} "
+            f"occur{'s' if one else ''} in fewer than {least}, "
+            f"{'' if one else 'the rarest '}in {found.supports[0]:,}"
+        )
+        if size > 1:
+            reason += f"; {'single items' if size == 2 else 'smaller sets'} do not"
+        if stopped:
+            reason += f" (reading {self.work:,} places did not suffice to count them all)"
+        return Verdict(
+            holds=False,
+            # One rare set settles it, however many were not looked at.
+            exact=True,
+            reason=reason,
+            checked=found.checked,
+            witnesses=tuple(
+                Witness(
+                    items=tuple(rows.names[i] for i in np.sort(ranked.numbers[itemset]).tolist()),
+                    support=int(support),
+                    required=f"0 or at least {self.k}",
+                )
+                for support, itemset in zip(found.supports, found.itemsets, strict=True)
+            ),
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> KmAnonymity(k=5, m=2).describe()
+        'whoever knows at most 2 items of a person finds no record with them, or at least 5'
+        """
+        items = "1 item" if self.m == 1 else f"{self.m} items"
+        return (
+            f"whoever knows at most {items} of a person finds no record with them, or at least "
+            f"{self.k}"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of the promise as JSON values; the bound on work is none."""
+        return {"k": self.k, "m": self.m}
+
+
+@dataclass(frozen=True)
+class _Rare:
+    """How many itemsets of a size are rare, the rarest of them, and how many sets were counted."""
+
+    number: int
+    supports: Int64Array
+    itemsets: npt.NDArray[np.integer[Any]]
+    checked: int
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """Records whose items are numbered from the rarest up, as the kernel wants them."""
+
+    numbers: Int64Array  # the published item behind each rank
+    supports: Int64Array  # by rank
+    items: Int32Array
+    ends: Int64Array
+    occurrence_offsets: Int64Array
+    occurrences: Int64Array
+
+    @classmethod
+    def of(cls, rows: PublishedRows) -> _Ranked:
+        supports = rows.supports()
+        numbers = np.argsort(supports, kind="stable")
+        numbers = numbers[np.searchsorted(supports[numbers], 0, side="right") :]
+        rank = np.full(len(supports), -1, dtype=np.int64)
+        rank[numbers] = np.arange(len(numbers))
+        width = np.int64(len(numbers))
+        keys = np.repeat(np.arange(len(rows)) * width, rows.lengths) + rank[rows.items]
+        keys.sort()
+        items = (keys % width).astype(np.int32)
+        return cls(
+            numbers=numbers,
+            supports=supports[numbers],
+            items=items,
+            ends=np.repeat(rows.offsets[1:], rows.lengths),
+            occurrence_offsets=np.concatenate([[0], np.cumsum(supports[numbers])]),
+            occurrences=np.argsort(items, kind="stable"),
+        )
+
+
+def _count(ranked: _Ranked, size: int, k: int, steps: int, work: int) -> tuple[_Rare, int, bool]:
+    """Count the rare itemsets of a size; also tell the work so far and whether it sufficed."""
+    # Here, so that guarantees can be named and built without waiting for numba.
+    from setveil.kernels.km_check import FOUND, SETS, STEPS, rare_itemsets  # noqa: PLC0415
+
+    supports = np.full(SHOWN, np.iinfo(np.int64).max)
+    itemsets = np.full((SHOWN, size), -1, dtype=np.int32)
+    state = np.zeros(3, dtype=np.int64)
+    state[STEPS] = steps
+    # What stands behind an occurrence is about what one item costs.
+    behind = np.concatenate(
+        [[0], np.cumsum((ranked.ends - np.arange(len(ranked.ends)))[ranked.occurrences])]
+    )
+    cost = behind[ranked.occurrence_offsets]
+    first, n_items, done = 0, len(ranked.supports), True
+    while first < n_items and done:
+        last = int(np.searchsorted(cost, cost[first] + BATCH, side="right"))
+        last = min(max(last - 1, first + 1), n_items)
+        done = rare_itemsets(
+            ranked.items, ranked.ends, ranked.occurrence_offsets, ranked.occurrences,
+            first, last, k, work, supports, itemsets, state,
+        )  # fmt: skip
+        first = last
+    shown = min(int(state[FOUND]), SHOWN)
+    found = _Rare(int(state[FOUND]), supports[:shown], itemsets[:shown], int(state[SETS]))
+    return found, int(state[STEPS]), done
+
+
+def _noun(size: int, one: bool) -> str:
+    if size == 1:
+        return "item" if one else "items"
+    if size == 2:
+        return "pair of items" if one else "pairs of items"
+    return f"set of {size} items" if one else f"sets of {size} items"

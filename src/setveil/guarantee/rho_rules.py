@@ -1,0 +1,358 @@
+"""Rules that reach a confidence: the exact search behind ρ-uncertainty.
+
+For a sensitive item a, the confidence of χ → a is greatest where χ is an intersection of records
+with a (less a itself): closing χ keeps the records that confirm the rule and can only lose
+others. So nothing here enumerates the subsets of a record. It looks at single items, then
+tries to reserve for each record with a enough different records without a that hold the rest of
+it (which proves a safe), and searches the closed sets of the items where this fails.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.data.table import TransactionTable, take_rows
+from setveil.guarantee.confidence import Rule, Threshold, above, least_from
+from setveil.kernels.rho_check import Index, Marks, allowed, count_pairs, count_without, reserve
+from setveil.kernels.rho_rows import bit_rows, merge_rows, transpose
+from setveil.kernels.rho_search import CHOSEN, DONE, FRESH, PAUSED, TOTAL, WITHOUT, Frames, search
+from setveil.release.published import published_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from setveil.kernels.types import BoolArray, Int32Array, Int64Array
+    from setveil.release.published import PublishedRows
+
+STEPS = 1 << 18
+"""Steps of a kernel between two looks at the clock: some milliseconds."""
+
+ROOM = 1 << 16
+"""Rules with one item on the left that are collected at once."""
+
+
+class OutOfTimeError(Exception):
+    """The budget is used up; caught by those who gave it."""
+
+
+def build_index(offsets: Int64Array, items: Int32Array, width: int) -> tuple[Index, Int64Array]:
+    """Merge equal rows, sort them longest first, and number the items from the rarest on.
+
+    Returns the index and the original number of each of its items. Nothing in it depends on the
+    order of the rows.
+    """
+    hashes_of = np.random.default_rng(0).integers(-(1 << 62), 1 << 62, width)
+    first, copies, hashes = merge_rows(offsets, items, hashes_of)
+    order = np.lexsort((hashes, -np.diff(offsets)[first]))
+    weights = copies[order]
+    starts, merged = take_rows(offsets, items, first[order])
+    frequency = np.bincount(merged, minlength=width)
+    numbers = np.argsort(frequency, kind="stable")
+    numbers = numbers[frequency[numbers] > 0]
+    rank = np.zeros(width, dtype=np.int32)
+    rank[numbers] = np.arange(len(numbers), dtype=np.int32)
+    merged = rank[merged]
+    list_starts, list_rows = transpose(starts, merged, len(numbers))
+    row_starts, row_items = transpose(list_starts, list_rows, len(weights))  # now ascending
+    bits = np.uint64(1) << (row_items & 63).astype(np.uint64)
+    signs = np.bitwise_or.reduceat(bits, row_starts[:-1]) if len(weights) else bits
+    supports = np.bincount(merged, np.repeat(weights, np.diff(starts)), len(numbers))
+    # Covers of the items in more than every 64th row: at most 8 bytes per item of a row.
+    rare = int(np.count_nonzero(np.diff(list_starts) * 64 <= len(weights)))
+    index = Index(
+        row_starts=row_starts,
+        row_items=row_items,
+        weights=weights,
+        signs=signs,
+        list_starts=list_starts,
+        list_rows=list_rows,
+        supports=supports.astype(np.int64),
+        covers=bit_rows(list_starts, list_rows, rare, len(weights)),
+        hashes=hashes[order],
+        item_hashes=hashes_of[numbers],
+    )
+    return index, numbers
+
+
+@dataclass(kw_only=True)
+class Oracle:
+    """Answers questions about the rules of one set of records, within a budget.
+
+    Parameters
+    ----------
+    records
+        How many records there are, empty ones included.
+    index
+        The records; items below are its numbers.
+    numbers
+        The published number of each item.
+    sensitive
+        The items that may be inferred, those in the fewest rows first.
+    deadline
+        When to stop, on the clock of :func:`time.perf_counter`.
+    """
+
+    records: int
+    index: Index
+    numbers: Int64Array
+    sensitive: Int64Array
+    deadline: float = float("inf")
+    safe: int = 0  # sensitive items proved safe so far
+    _tick: int = 0
+    _marks: Marks = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.index.weights)
+        self._marks = Marks(*(np.zeros(n, dtype=np.int64) for _ in range(3)))
+
+    @classmethod
+    def about(
+        cls, rows: PublishedRows, sensitive: Iterable[int], *, budget: float | None = None
+    ) -> Oracle:
+        """Prepare for questions about published records; `sensitive` are numbers that occur."""
+        if budget is not None:
+            _compile()  # what is done once per machine is not the budget's matter
+        start = time.perf_counter()
+        index, numbers = build_index(rows.offsets, rows.items, len(rows.names))
+        chosen = np.flatnonzero(np.isin(numbers, np.fromiter(sensitive, dtype=np.int64)))
+        return cls(
+            records=len(rows),
+            index=index,
+            numbers=numbers,
+            sensitive=chosen,  # items are numbered from the rarest on
+            deadline=float("inf") if budget is None else start + budget,
+        )
+
+    def violations(self, rho: Fraction, *, prior: bool, most: int) -> tuple[int, list[Rule]]:
+        """Return how many rules that reach `rho` were met, and up to `most` of them, worst first.
+
+        No rule says that there is none. Rules with one item or none on the left are all met, and
+        longer ones only where there are no such: then the first that come up are enough.
+        """
+        threshold = least_from(rho, self.records)
+        met = [rule for rule in self._priors() if prior and threshold.breaks(rule)]
+        count = len(met)
+        try:
+            for block in self.pairs(threshold):
+                count += len(block)
+                support = self.index.supports[block[:, 1]]
+                order = np.lexsort((*block.T[:2], -support, -block[:, 2] / support))
+                met += [self.pair(row) for row in block[order[:most]]]
+        except OutOfTimeError:
+            if not met:
+                raise
+        for a in () if met else self.sensitive.tolist():
+            try:
+                for rule in islice(self.rules(a, threshold), most):
+                    met.append(rule)  # one by one: the clock may stop what comes next
+            except OutOfTimeError:
+                if not met:
+                    raise
+            if met:
+                met = list({self._shortened(rule, threshold) for rule in met})
+                count = len(met)
+                break
+            self.safe += 1
+        met.sort(key=Rule.rank)
+        return count, met[:most]
+
+    def strongest(self, *, prior: bool) -> Iterator[Rule]:
+        """Yield better and better rules; the last is one of greatest confidence."""
+        best = Threshold(p=1, q=max(self.records, 1))  # every rule that some record confirms
+        for rule in self._priors():
+            if prior and best.breaks(rule):
+                yield rule
+                best = above(rule)
+        for block in self.pairs(best, rising=True):
+            rule = self.pair(block[0])
+            yield rule
+            best = above(rule)
+        for a in self.sensitive.tolist():
+            if best.p == best.q:
+                return
+            for rule in self.rules(a, best, rising=True):
+                yield rule
+                best = above(rule)
+
+    def _priors(self) -> Iterator[Rule]:
+        for a in self.sensitive.tolist():
+            both = int(self.index.supports[a])
+            yield Rule(antecedent=(), consequent=a, both=both, support=self.records)
+
+    def _shortened(self, rule: Rule, threshold: Threshold) -> Rule:
+        """Leave items out of the antecedent while the rule still breaks the threshold."""
+        for x in rule.antecedent:
+            fewer = tuple(y for y in rule.antecedent if y != x)
+            if not fewer or time.perf_counter() > self.deadline:
+                return rule
+            other = self.measure(fewer, rule.consequent)
+            if threshold.breaks(other):
+                rule = other
+        return rule
+
+    def _improved(self, rule: Rule) -> Rule:
+        """Leave items out of the antecedent while the confidence grows by it."""
+        for x in rule.antecedent:
+            fewer = tuple(y for y in rule.antecedent if y != x)
+            if fewer:
+                other = self.measure(fewer, rule.consequent)
+                rule = max(rule, other, key=lambda known: known.confidence)
+        return rule
+
+    def _watch(self) -> None:
+        if time.perf_counter() > self.deadline:
+            raise OutOfTimeError
+
+    def pairs(self, threshold: Threshold, *, rising: bool = False) -> Iterator[Int64Array]:
+        """Yield the rules {x} → a that break the threshold in blocks of (a, x, support of both).
+
+        With `rising` each block is one rule, better than all before it; the last is the best.
+        """
+        room = np.empty((max(ROOM, len(self.index.supports)), 3), dtype=np.int64)
+        place = 0
+        while place < len(self.sensitive):
+            self._watch()
+            place, found = count_pairs(
+                self.index, self.sensitive, place, threshold.p, threshold.q, threshold.strict,
+                rising, room, STEPS,
+            )  # fmt: skip
+            if found:
+                yield room[:found].copy()
+                if rising:
+                    threshold = above(self.pair(room[0]))
+
+    def pair(self, row: Int64Array) -> Rule:
+        """Return the rule that a row of `pairs` stands for."""
+        a, x, both = row.tolist()
+        return Rule(antecedent=(x,), consequent=a, both=both, support=int(self.index.supports[x]))
+
+    def rules(self, a: int, threshold: Threshold, *, rising: bool = False) -> Iterator[Rule]:
+        """Yield rules for `a` that break the threshold; none says that there is none.
+
+        All that the certificate meets are yielded, or else what the search finds first. With
+        `rising` each rule is better than all before it, and the last is the best.
+        """
+        members = int(self.index.list_starts[a + 1] - self.index.list_starts[a])
+        margins = np.empty(members, dtype=np.int64)
+        unmet = np.empty(members, dtype=np.bool_)
+        while True:
+            met = 0
+            for j in self._reserve(a, threshold, -1, margins, unmet):
+                rule = self._record_rule(a, j, int(margins[j]))
+                if threshold.breaks(rule):
+                    met += 1
+                    yield rule
+                    threshold = above(rule) if rising else threshold
+            if not unmet.any() or (met and not rising):
+                return
+            # The search compares margins with what the whole cover allows: count them that far.
+            total = int(self.index.supports[a])
+            cap = allowed(total, threshold.p, threshold.q, threshold.strict)
+            for _ in self._reserve(a, threshold, cap, margins, unmet):
+                pass
+            found = self._search(a, threshold, margins, unmet) if unmet.any() else None
+            if found is None:
+                return
+            if not rising:
+                yield found
+                return
+            # A better rule asks for less to be set aside: the certificate is due again.
+            better = self._improved(found)
+            yield better
+            threshold = above(better)
+
+    def _reserve(
+        self, a: int, threshold: Threshold, cap: int, margins: Int64Array, unmet: BoolArray
+    ) -> Iterator[int]:
+        self._tick += 1
+        place = 0
+        while place < len(margins):
+            self._watch()
+            place, hit = reserve(
+                self.index, a, threshold.p, threshold.q, threshold.strict, cap,
+                self._tick, self._marks, margins, unmet, place, STEPS,
+            )  # fmt: skip
+            if hit >= 0:
+                yield hit
+
+    def _record_rule(self, a: int, j: int, without: int) -> Rule:
+        """Return the rule from all other items of the j-th row with `a`."""
+        t = self.index.list_rows[self.index.list_starts[a] + j]
+        row = self.index.row_items[self.index.row_starts[t] : self.index.row_starts[t + 1]]
+        antecedent = tuple(x for x in row.tolist() if x != a)
+        return self.measure(antecedent, a, without=without)
+
+    def measure(self, antecedent: tuple[int, ...], a: int, *, without: int | None = None) -> Rule:
+        """Count the records that hold an antecedent, with and without `a`."""
+        both = self._holding((*antecedent, a))
+        support = self._holding(antecedent) if without is None else both + without
+        return Rule(antecedent=antecedent, consequent=a, both=both, support=support)
+
+    def _holding(self, itemset: tuple[int, ...]) -> int:
+        nobody = self._tick + 1  # a tick that no row carries
+        everything = np.iinfo(np.int64).max
+        numbers = np.array(sorted(itemset), dtype=np.int64)
+        seen, _ = count_without(self.index, numbers, nobody, self._marks, everything)
+        return int(seen)
+
+    def _search(
+        self, a: int, threshold: Threshold, margins: Int64Array, unmet: BoolArray
+    ) -> Rule | None:
+        frames = self._frames(a, unmet)
+        said = PAUSED
+        while said == PAUSED:
+            self._watch()
+            said = search(
+                self.index, a, threshold.p, threshold.q, threshold.strict, self._tick,
+                self._marks, margins, unmet, frames, STEPS,
+            )  # fmt: skip
+        if said == DONE:
+            return None
+        state = frames.state
+        return Rule(
+            antecedent=tuple(sorted(frames.chosen[: state[CHOSEN]].tolist())),
+            consequent=a,
+            both=int(state[TOTAL]),
+            support=int(state[TOTAL] + state[WITHOUT]),
+        )
+
+    def _frames(self, a: int, unmet: BoolArray) -> Frames:
+        index = self.index
+        rows = index.list_rows[index.list_starts[a] : index.list_starts[a + 1]]
+        lengths = np.diff(index.row_starts)[rows]
+        n_items = len(index.supports)
+        depths = int(lengths.max()) + 3
+        # Each depth tries fewer items than the one above; what is never used costs no memory.
+        tried = min(n_items, int(lengths[unmet].sum()))
+        state = np.zeros(5, dtype=np.int64)
+        state[FRESH] = 1
+        sizes, borders, places, starts = (np.zeros(depths, dtype=np.int64) for _ in range(4))
+        sizes[0] = len(rows)
+        return Frames(
+            cover=np.arange(len(rows)),
+            sizes=sizes,
+            borders=borders,
+            places=places,
+            starts=starts,
+            waiting=np.empty(n_items + tried * min(depths, tried), dtype=np.int64),
+            chosen=np.empty(n_items, dtype=np.int64),
+            is_chosen=np.zeros(n_items, dtype=np.bool_),
+            is_barred=np.zeros(n_items, dtype=np.bool_),
+            state=state,
+        )
+
+
+@cache
+def _compile() -> None:
+    """Run every kernel once, on records that no certificate decides."""
+    rows = published_rows(
+        TransactionTable.from_rows([["x", "a"], ["y", "a"], ["x", "y"], ["x", "y"], ["x", "y"]])
+    )
+    Oracle.about(rows, [0]).violations(Fraction(1, 2), prior=True, most=1)

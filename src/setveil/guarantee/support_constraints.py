@@ -1,0 +1,342 @@
+"""Given itemsets that must not single anybody out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil.errors import InputError, NotApplicable, ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.registry import register
+from setveil.release.generalized import GeneralizedRelease
+from setveil.release.published import PublishedRows, published_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+
+    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Release
+
+SHOWN = 20
+"""How many witnesses a verdict carries at most."""
+
+WORD = 64
+"""Bits of a machine word: items that fit into one word of a pattern."""
+
+TABLE_BITS = 20
+"""Up to this many items the supports of all parts are kept in one table."""
+
+
+@register(
+    "guarantee",
+    "support-constraints",
+    paper="Loukides, Gkoulalas-Divanis & Malin 2011",
+    bibtex="""
+    @article{loukides2011coat,
+      author  = {Loukides, Grigorios and Gkoulalas-Divanis, Aris and Malin, Bradley},
+      title   = {{COAT}: Constraint-Based Anonymization of Transactions},
+      journal = {Knowledge and Information Systems},
+      volume  = {28}, number = {2}, pages = {251--282}, year = {2011}
+    }
+    """,
+)
+@dataclass(frozen=True, kw_only=True)
+class SupportConstraints:
+    """No part of a given itemset is held by some, but fewer than k records.
+
+    Each itemset names what somebody may know of a person. Its image is what the release publishes
+    in place of its items. The promise: no non-empty part of the image has a support above 0 and
+    below k. (Some statements of the model ask this of the image as a whole only; an adversary who
+    knows less would then find more, so every part counts here.)
+
+    The check needs no search through the parts. Supports only fall as parts grow, so if a part
+    has a support above 0 and below k, then so has everything of the image that a record with
+    this part holds. It is therefore enough to look at what the records themselves hold of an
+    image, and an itemset may have any size.
+
+    Parameters
+    ----------
+    itemsets
+        The itemsets; order and repetitions do not matter.
+    k
+        Least number of records that hold a part, unless none does.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["gout"], ["hiv"]])
+    >>> SupportConstraints(itemsets=[["flu"], ["gout", "hepatitis"]], k=2).check(table).holds
+    True
+    >>> verdict = SupportConstraints(itemsets=[["gout", "flu"]], k=2).check(table)
+    >>> verdict.reason
+    '1 of 1 itemsets has a part that fewer than 2 records hold, the rarest 1'
+    >>> verdict.witnesses[0].items
+    ('flu', 'gout')
+    """
+
+    itemsets: tuple[tuple[str, ...], ...] = field(
+        metadata={"doc": "itemsets that somebody may know"}
+    )
+    k: int = field(default=5, metadata={"doc": "least number of records that hold a part"})
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise ParameterError(f"k is {self.k!r}", fix="use a whole number of at least 1")
+        object.__setattr__(self, "itemsets", _tidy(self.itemsets))
+
+    def check(
+        self, published: Release | TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> Verdict:
+        """Count the parts of every itemset's image; a witness is a smallest rare part.
+
+        A generalized release alone says only where the items are that it publishes as they are;
+        for other items give the taxonomy it was made with.
+
+        Raises
+        ------
+        NotApplicable
+            The image of an item cannot be told: it is not in the release's tree and no taxonomy
+            is given, or the release publishes it in several ways.
+        InputError
+            An item is not in the given taxonomy.
+        """
+        rows = published_rows(published)
+        image = _image_finder(published, rows, taxonomy)
+        images = {item: image(item) for item in sorted({i for p in self.itemsets for i in p})}
+        holders = _holders(rows, {v for v in images.values() if v is not None})
+        found: dict[tuple[int, ...], int] = {}
+        least = []
+        for itemset in self.itemsets:
+            numbers = sorted({v for item in itemset if (v := images[item]) is not None})
+            rare = _rare_part([holders[v] for v in numbers], self.k)
+            if rare is not None:
+                part, support, rarest = rare
+                found[tuple(numbers[place] for place in part)] = support
+                least.append(rarest)
+        return self._verdict(rows, least, found)
+
+    def _verdict(
+        self, rows: PublishedRows, least: list[int], found: dict[tuple[int, ...], int]
+    ) -> Verdict:
+        """Say what was found; `least` is the least support above 0 of each broken itemset."""
+        checked = len(self.itemsets)
+        if not least:
+            reason = (
+                f"no part of the {checked:,} itemsets is held by some, but fewer than "
+                f"{self.k} records"
+                if checked
+                else "there are no itemsets, so none is rare"
+            )
+            return Verdict(holds=True, exact=True, reason=reason, checked=checked)
+        witnesses = sorted(
+            (support, tuple(rows.names[v] for v in part)) for part, support in found.items()
+        )
+        return Verdict(
+            holds=False,
+            exact=True,
+            reason=f"{len(least):,} of {checked:,} itemsets {'has' if len(least) == 1 else 'have'} "
+            f"a part that fewer than {self.k} records hold, the rarest {min(least)}",
+            checked=checked,
+            witnesses=tuple(
+                Witness(items=items, support=support, required=f"0 or at least {self.k}")
+                for support, items in witnesses[:SHOWN]
+            ),
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> SupportConstraints(itemsets=[["flu", "gout"]], k=5).describe()
+        'every part of 1 given itemset is held by no record or by at least 5'
+        """
+        number = len(self.itemsets)
+        return (
+            f"every part of {number:,} given itemset{'' if number == 1 else 's'} is held by no "
+            f"record or by at least {self.k}"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return {"itemsets": [list(itemset) for itemset in self.itemsets], "k": self.k}
+
+
+def _tidy(itemsets: Any) -> tuple[tuple[str, ...], ...]:  # noqa: ANN401  (as a caller gives them)
+    """Return the itemsets sorted and without repetitions, or say which is none."""
+    fix = "give a list of itemsets, each a list of item names"
+    if isinstance(itemsets, str):
+        raise ParameterError(f"itemsets is the text {itemsets!r}", fix=fix)
+    tidy = set()
+    for given in itemsets:
+        itemset = () if isinstance(given, str) else tuple(given)
+        if not itemset or not all(isinstance(item, str) for item in itemset):
+            raise ParameterError(f"{given!r} is no itemset", fix=fix)
+        tidy.add(tuple(sorted(set(itemset))))
+    return tuple(sorted(tidy))
+
+
+# --- what stands for an item ----------------------------------------------------------------------
+
+
+@singledispatch
+def _image_finder(
+    published: Release | TransactionTable,  # noqa: ARG001
+    rows: PublishedRows,
+    taxonomy: Taxonomy | None,  # noqa: ARG001
+) -> Callable[[str], int | None]:
+    """Return what tells the published number that stands for an item, None where there is none."""
+    return rows.number
+
+
+@_image_finder.register(GeneralizedRelease)
+def _in_tree(
+    published: GeneralizedRelease, rows: PublishedRows, taxonomy: Taxonomy | None
+) -> Callable[[str], int | None]:
+    tree = published.tree if taxonomy is None else taxonomy
+    number = {node_id: v for v, node_id in enumerate(rows.ids)}
+    is_published = rows.supports() > 0
+    # A published node that the taxonomy lacks would let its items pass as suppressed.
+    leaves = dict(zip(tree.ids, tree.leaves.tolist(), strict=True))
+    for v in np.flatnonzero(is_published).tolist():
+        if leaves.get(rows.ids[v]) != int(published.tree.leaves[v]):
+            raise InputError(
+                f"the taxonomy does not hold the published node {rows.ids[v]!r} as the release "
+                "does",
+                fix="give the taxonomy the release was made with, for_items(all items) included",
+            )
+
+    def image(item: str) -> int | None:
+        try:
+            leaf = int(tree.leaf_of([item])[0])
+        except InputError as error:
+            if taxonomy is not None:
+                raise
+            raise NotApplicable(
+                f"the release alone does not say where an item belongs ({error.what})",
+                fix="give the taxonomy the release was made with",
+            ) from None
+        above = [
+            v for node in tree.ancestors(leaf) if (v := number.get(tree.ids[node])) is not None
+        ]
+        nodes = [v for v in above if is_published[v]]
+        if len(nodes) > 1:
+            raise NotApplicable(
+                f"the item {item!r} is published in several ways: as {rows.names[nodes[0]]!r} and "
+                f"as {rows.names[nodes[1]]!r}",
+                fix="ask this of releases that give every item one image",
+            )
+        return nodes[0] if nodes else None
+
+    return image
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+
+def _holders(rows: PublishedRows, numbers: Iterable[int]) -> dict[int, Int64Array]:
+    """Return the records that hold each of some published items."""
+    asked = np.array(sorted(numbers), dtype=np.int64)
+    place = np.full(len(rows.names) + 1, -1, dtype=np.int64)
+    place[asked] = np.arange(len(asked))
+    found = place[rows.items]
+    entries = np.flatnonzero(found >= 0)
+    entries = entries[np.argsort(found[entries], kind="stable")]
+    record = np.searchsorted(rows.offsets, entries, side="right") - 1
+    starts = np.searchsorted(found[entries], np.arange(len(asked) + 1))
+    return {int(v): record[starts[i] : starts[i + 1]] for i, v in enumerate(asked)}
+
+
+def _rare_part(holders: list[Int64Array], k: int) -> tuple[tuple[int, ...], int, int] | None:
+    """Return a smallest part of an image held by some, but fewer than k records.
+
+    `holders` are the records of each item of the image; the part names places in it and comes
+    with its support and the least support above 0 of any part. None if no part is rare. Of all
+    that records hold of the image the rarest is taken, and made smaller as long as it stays rare.
+    """
+    patterns, counts = _patterns(holders)
+    candidates = patterns[counts < k]
+    if not len(candidates):
+        return None
+    supports_of = _counter(patterns, counts, len(holders), k)
+    supports = supports_of(candidates)
+    worst = int(np.argmin(supports))
+    least = int(supports[worst])
+    if least >= k:
+        return None
+    part, held = set(_places(candidates[worst])), least
+    for place in sorted(part):
+        smaller = part - {place}
+        support = int(supports_of(_bits(smaller, patterns.shape[1])[None])[0]) if smaller else k
+        if support < k:
+            part, held = smaller, support
+    return tuple(sorted(part)), held, least
+
+
+def _bits(places: Iterable[int], words: int) -> npt.NDArray[np.uint64]:
+    bits = np.zeros(words, dtype=np.uint64)
+    for place in places:
+        bits[place // WORD] |= np.uint64(1 << place % WORD)
+    return bits
+
+
+def _places(bits: npt.NDArray[np.uint64]) -> list[int]:
+    """Return the places of the bits that are set."""
+    little = bits.astype("<u8").view(np.uint8)
+    return np.flatnonzero(np.unpackbits(little, bitorder="little")).tolist()
+
+
+def _patterns(holders: list[Int64Array]) -> tuple[npt.NDArray[np.uint64], Int64Array]:
+    """Return what records hold of an image, as bits, and how many records hold just that."""
+    words = (len(holders) + WORD - 1) // WORD
+    records = np.sort(np.concatenate([*holders, np.zeros(0, dtype=np.int64)]))
+    records = records[np.diff(records, prepend=-1) > 0]
+    bits = np.zeros((len(records), words), dtype=np.uint64)
+    for place, held in enumerate(holders):
+        bits[np.searchsorted(records, held), place // WORD] |= np.uint64(1 << place % WORD)
+    if words == 1:  # much faster than sorting rows
+        single, counts = np.unique(bits[:, 0], return_counts=True)
+        return single[:, None], counts
+    return np.unique(bits, axis=0, return_counts=True)
+
+
+def _counter(
+    patterns: npt.NDArray[np.uint64], counts: Int64Array, size: int, k: int
+) -> Callable[[npt.NDArray[np.uint64]], Int64Array]:
+    """Return what counts, for each of some parts, the records that hold all of it.
+
+    A count of k or more may be told as any number from k on.
+    """
+    if size <= TABLE_BITS and 1 << size <= len(counts) ** 2:
+        # Sums over supersets, one item at a time: the supports of all parts.
+        table = np.zeros(1 << size, dtype=np.int64)
+        table[patterns[:, 0].astype(np.int64)] = counts
+        for place in range(size):
+            halves = table.reshape(-1, 2, 1 << place)
+            halves[:, 0] += halves[:, 1]
+        return lambda parts: table[parts[:, 0].astype(np.int64)]
+
+    # For each item the patterns that hold it, eight to a byte.
+    held_by = [
+        np.packbits((patterns[:, place // WORD] >> np.uint64(place % WORD)) & np.uint64(1) > 0)
+        for place in range(size)
+    ]
+
+    def count(parts: npt.NDArray[np.uint64]) -> Int64Array:
+        return np.array([count_one(_places(part)) for part in parts], dtype=np.int64)
+
+    def count_one(places: list[int]) -> int:
+        common = held_by[places[0]]
+        for place in places[1:]:
+            common = common & held_by[place]
+        some = np.flatnonzero(common)
+        if len(some) >= k:  # every such byte stands for a record or more
+            return k
+        inside = np.unpackbits(common[some][:, None], axis=1).astype(bool)
+        return int(counts[(some[:, None] * 8 + np.arange(8))[inside]].sum())
+
+    return count

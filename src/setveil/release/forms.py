@@ -1,0 +1,132 @@
+"""How each form of release is taken apart for the disk, and put together again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from setveil.data.table import Int32Array, Int64Array, Vocabulary
+from setveil.errors import NotApplicable, ReleaseError
+from setveil.release.generalized import GeneralizedRelease
+from setveil.release.manifest import describe_tree, rebuild_tree
+from setveil.release.suppressed import SuppressedRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from setveil.release.base import Release
+    from setveil.release.encoding import Rows
+
+
+class Records(NamedTuple):
+    """Records as numbers, and the text that the data file shows for each number."""
+
+    offsets: Int64Array
+    items: Int32Array
+    labels: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """What the store needs to know of a form.
+
+    Parameters
+    ----------
+    records
+        What goes into the data file.
+    structure
+        What goes into the manifest, as JSON values: all that the records alone do not say.
+    rebuild
+        Returns the release of some rows and a structure, or says what is wrong with them.
+    """
+
+    records: Callable[[Any], Records]
+    structure: Callable[[Any], dict[str, Any]]
+    rebuild: Callable[[Rows, Mapping[str, Any]], Release]
+
+
+def form_of(release: Release) -> Form:
+    """Return how a release is stored.
+
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_suppressed
+    >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
+    >>> form_of(release).records(release).labels
+    ('flu',)
+    """
+    if release.form not in FORMS:
+        raise NotApplicable(f"releases of the form {release.form!r} cannot be stored yet")
+    return FORMS[release.form]
+
+
+def rebuild(form: str, rows: Rows, structure: Mapping[str, Any]) -> Release:
+    """Return the release that was stored under the name of a form.
+
+    >>> rebuild("suppressed", [["flu", "gout"], ["flu"]], {}).to_rows()
+    [['flu', 'gout'], ['flu']]
+    """
+    if form not in FORMS:
+        raise ReleaseError(f"the form {form!r} is not known")
+    return FORMS[form].rebuild(rows, structure)
+
+
+def _numbered(rows: Rows, numbers: Mapping[str, int]) -> tuple[Int64Array, Int32Array]:
+    """Return rows of labels as compressed rows of numbers; -1 stands for an unknown label."""
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    flat = [numbers.get(label, -1) for row in rows for label in row]
+    return offsets, np.array(flat, dtype=np.int32)
+
+
+# --- generalized records --------------------------------------------------------------------------
+
+
+def _generalized_structure(release: GeneralizedRelease) -> dict[str, Any]:
+    return {
+        "hides": release.hides,
+        "whole": release.whole,
+        "nodes": describe_tree(release.tree),
+    }
+
+
+def _rebuild_generalized(rows: Rows, structure: Mapping[str, Any]) -> GeneralizedRelease:
+    hides, whole = structure.get("hides"), structure.get("whole", False)
+    if not isinstance(hides, bool) or not isinstance(whole, bool):
+        raise ReleaseError("manifest.json is damaged: it does not say whether items are hidden")
+    tree = rebuild_tree(structure.get("nodes"))
+    numbers = {node_id: v for v, node_id in enumerate(tree.ids)}
+    offsets, nodes = _numbered(rows, numbers)
+    if len(nodes) and nodes.min() < 0:
+        unknown = next(node_id for row in rows for node_id in row if node_id not in numbers)
+        raise ReleaseError(f"the data holds {unknown!r}, which is not in the release's tree")
+    if len(tree.pruned(np.unique(nodes))[0]) != len(tree):
+        raise ReleaseError("the release's tree holds nodes that no record publishes")
+    return GeneralizedRelease(tree=tree, offsets=offsets, nodes=nodes, hides=hides, whole=whole)
+
+
+# --- records with items removed -------------------------------------------------------------------
+
+
+def _rebuild_suppressed(rows: Rows, structure: Mapping[str, Any]) -> SuppressedRelease:
+    if structure:
+        raise ReleaseError("manifest.json is damaged: this form has no structure")
+    names = tuple(sorted({name for row in rows for name in row}))
+    offsets, items = _numbered(rows, {name: number for number, name in enumerate(names)})
+    return SuppressedRelease(vocabulary=Vocabulary(names=names), offsets=offsets, items=items)
+
+
+FORMS: dict[str, Form] = {
+    GeneralizedRelease.form: Form(
+        records=lambda release: Records(release.offsets, release.nodes, release.tree.ids),
+        structure=_generalized_structure,
+        rebuild=_rebuild_generalized,
+    ),
+    SuppressedRelease.form: Form(
+        records=lambda release: Records(release.offsets, release.items, release.vocabulary.names),
+        structure=lambda _: {},
+        rebuild=_rebuild_suppressed,
+    ),
+}
+"""The forms that can be stored, by the name a manifest gives them."""

@@ -1,0 +1,240 @@
+"""Releases from which some items were removed everywhere, and nothing else was changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from setveil.data.table import (
+    Int32Array,
+    Int64Array,
+    TransactionTable,
+    Vocabulary,
+    canonical_order,
+    frozen,
+    take_rows,
+)
+from setveil.errors import ParameterError
+from setveil.release.base import Bounds, Key, Matches
+from setveil.release.rows import distinct_in_rows, neighbour_order, occurring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from setveil.data.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SuppressedRelease:
+    """Published records, each a set of untouched items, in canonical order.
+
+    An item of the published vocabulary was never touched: it stands in just the records that
+    held it. Any other item may have been removed from any number of records, or never have been
+    there. So an original set t is allowed behind a record g when g is what t holds of the
+    published vocabulary.
+
+    Parameters
+    ----------
+    vocabulary
+        The names of the published items; each occurs in some record.
+    offsets
+        Record `j` is ``items[offsets[j]:offsets[j + 1]]``.
+    items
+        Item numbers, ascending and distinct within each record.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["flu"], ["flu", "hiv"], ["gout"]])
+    >>> release, key = publish_suppressed(table, [True, True, False])
+    >>> release.to_rows(), key.records.tolist()
+    ([['flu'], ['flu'], ['gout']], [0, 1, 2])
+    >>> release.support_bounds(["flu"]), release.support_bounds(["flu", "hiv"])
+    (Bounds(low=2, high=2, tight=True), Bounds(low=0, high=2, tight=True))
+    """
+
+    form: ClassVar[str] = "suppressed"
+
+    vocabulary: Vocabulary
+    offsets: Int64Array
+    items: Int32Array
+
+    def __post_init__(self) -> None:
+        offsets, items = frozen(self.offsets, np.int64), frozen(self.items, np.int32)
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "items", items)
+        fix = "build releases with publish_suppressed"
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(items):
+            raise ParameterError("offsets do not fit the published items", fix=fix)
+        if np.any(np.diff(offsets) < 0):
+            raise ParameterError("offsets decrease", fix=fix)
+        if len(items) and (items.min() < 0 or items.max() >= len(self.vocabulary)):
+            raise ParameterError("a record holds an item that is not in the vocabulary", fix=fix)
+        record = np.repeat(np.arange(len(self)), np.diff(offsets))
+        if np.any((record[1:] == record[:-1]) & (items[1:] <= items[:-1])):
+            raise ParameterError("the items of a record are not sorted and distinct", fix=fix)
+        unused = np.flatnonzero(np.bincount(items, minlength=len(self.vocabulary)) == 0)
+        if len(unused):
+            raise ParameterError(
+                f"no record publishes the item {self.vocabulary[int(unused[0])]!r}", fix=fix
+            )
+        if np.any(neighbour_order(offsets, items) > 0):
+            raise ParameterError("the records are not in canonical order", fix=fix)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"<SuppressedRelease: {len(self):,} records, {len(self.items):,} published items, "
+            f"{len(self.vocabulary):,} names>"
+        )
+
+    def to_rows(self) -> list[list[str]]:
+        """Return the published records as lists of item names."""
+        flat = [self.vocabulary[i] for i in self.items.tolist()]
+        return [flat[a:b] for a, b in pairwise(self.offsets.tolist())]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
+        from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
+
+        return long_frame(self.offsets, self.items, self.vocabulary.names)
+
+    # --- the four verbs -----------------------------------------------------------------------
+
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+        """Return the records that hold every known item of the published vocabulary.
+
+        All weigh 1. Known items that are not published restrict nothing, because they may have
+        been removed from any record.
+        """
+        records = self._holders(known_items)[0]
+        return Matches(records=records, weights=np.ones(len(records)))
+
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+        """Return the least and greatest support of `itemset` over all consistent originals.
+
+        Published items are exact. With an item that is not published the support lies between
+        none and the support of the rest; both ends are attained.
+        """
+        records, complete = self._holders(itemset)
+        return Bounds(low=len(records) if complete else 0, high=len(records))
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
+        """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
+        return float(self.support_bounds(itemset, taxonomy).low)
+
+    def sample_world(
+        self,
+        rng: np.random.Generator,  # noqa: ARG002  (there is nothing to draw)
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> TransactionTable:
+        """Return the published records as they are: nothing is invented for removed items."""
+        return TransactionTable(offsets=self.offsets, items=self.items, vocabulary=self.vocabulary)
+
+    def is_consistent_with(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> bool:
+        """Tell whether `original`, lined up by `key`, could have given this release."""
+        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
+        if len(key) != len(self) or not inside:
+            return False
+        kept = np.array([name in self.vocabulary for name in original.vocabulary.names], dtype=bool)
+        offsets, items, names = _stripped(original.take(key.records), kept)
+        return (
+            names == self.vocabulary.names
+            and np.array_equal(offsets, self.offsets)
+            and np.array_equal(items, self.items)
+        )
+
+    # --- who holds what -----------------------------------------------------------------------
+
+    def _holders(self, itemset: Iterable[str]) -> tuple[Int64Array, bool]:
+        """Return the records that hold the published items of a set, and whether all are that."""
+        wanted = list(dict.fromkeys(itemset))
+        published = [self.vocabulary.number(item) for item in wanted if item in self.vocabulary]
+        held = sorted((self._records_of(item) for item in published), key=len)
+        common = held[0] if held else np.arange(len(self), dtype=np.int64)
+        for records in held[1:]:
+            common = np.intersect1d(common, records, assume_unique=True)
+        return common, len(published) == len(wanted)
+
+    def _records_of(self, item: int) -> Int64Array:
+        starts, records = self._by_item
+        return records[starts[item] : starts[item + 1]]
+
+    @cached_property
+    def _by_item(self) -> tuple[Int64Array, Int64Array]:
+        """The records of each item, one item after the other, and where each item's begin."""
+        order = np.argsort(self.items, kind="stable")
+        record = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+        starts = np.searchsorted(self.items[order], np.arange(len(self.vocabulary) + 1))
+        return starts, record[order]
+
+
+def publish_suppressed(
+    table: TransactionTable, keep: npt.ArrayLike
+) -> tuple[SuppressedRelease, Key]:
+    """Publish every record without the items that are not kept, in canonical order.
+
+    The vocabulary is rebuilt from what is published. Records that lose all their items stay, as
+    empty ones. An item that a record holds several times is published once.
+
+    Parameters
+    ----------
+    table
+        The original records.
+    keep
+        For each item of the table's vocabulary whether it is published.
+
+    Returns
+    -------
+    tuple of SuppressedRelease and Key
+        What may be published, and which original stands behind each published record.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["a", "b"], ["b", "c"], ["c"]])
+    >>> release, key = publish_suppressed(table, [False, True, True])
+    >>> release.to_rows(), key.records.tolist()
+    ([['b', 'c'], ['b'], ['c']], [1, 0, 2])
+    """
+    kept = np.asarray(keep)
+    if not kept.size:
+        kept = kept.astype(bool)
+    if kept.dtype != np.bool_ or kept.shape != (table.n_items,):
+        raise ParameterError(
+            f"keep has the type {kept.dtype} and the shape {kept.shape}",
+            fix=f"say true or false for each of the {table.n_items} items of the vocabulary",
+        )
+    offsets, items, names = _stripped(table, kept)
+    order = canonical_order(offsets, items)
+    row_offsets, row_items = take_rows(offsets, items, order)
+    release = SuppressedRelease(
+        vocabulary=Vocabulary(names=names), offsets=row_offsets, items=row_items
+    )
+    return release, Key(records=order)
+
+
+def _stripped(
+    table: TransactionTable, kept: npt.NDArray[np.bool_]
+) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
+    """Return the rows with the kept items only, once each, over the names that occur in them."""
+    stays = kept[table.items]
+    cut = np.concatenate([[0], np.cumsum(stays)])[table.offsets]
+    offsets, numbers = distinct_in_rows(cut, table.items[stays])
+    # The vocabulary is sorted, so numbers by rank are again numbers of a sorted vocabulary.
+    used = occurring(numbers)
+    place = np.zeros(table.n_items, dtype=np.int32)
+    place[used] = np.arange(len(used))
+    return offsets, place[numbers], tuple(table.vocabulary[i] for i in used.tolist())

@@ -1,0 +1,184 @@
+"""VPAKm as an anonymizer: parts of the item domain, then what lies across them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference.km import (
+    apriori_reference,
+    is_km_anonymous,
+    optimal_reference,
+    published_ncp,
+)
+from tests.reference.lcg import Tree
+from tests.strategies import tables_with_taxonomy
+from tests.unit.km_instances import instances
+
+from setveil.anonymize import VPAKm
+from setveil.anonymize.base import leaf_rows
+from setveil.anonymize.vpa_km import domain_parts, highest
+from setveil.data import Taxonomy, TransactionTable
+from setveil.engine import Loopback
+from setveil.errors import InfeasibleError, ParameterError
+from setveil.guarantee import KmAnonymity
+from setveil.registry import find, params_of
+
+TREE = Taxonomy.from_parents({"a": "A", "b": "A", "c": "C", "d": "C", "A": "R", "C": "R"})
+
+
+def run(rows, k, m=2, taxonomy=TREE, parts=8, **inputs):
+    table = TransactionTable.from_rows(rows)
+    return VPAKm(k=k, m=m, parts=parts).anonymize(table, taxonomy=taxonomy, **inputs)
+
+
+def published(result):
+    """What stands for each original record."""
+    rows = dict(zip(result.key.records.tolist(), result.release.to_rows(ids=True), strict=True))
+    return [rows[i] for i in range(len(rows))]
+
+
+def assert_safe(result, rows, parents, k, m):
+    """No set is rare, every item has an image above it, and the log tells the whole cost."""
+    found = published(result)
+    assert is_km_anonymous(found, k, m)
+    lost = published_ncp(rows, found, Tree(parents))
+    assert sum(step.cost for step in result.log) == pytest.approx(float(lost))
+    return lost
+
+
+def test_2000_random_instances():
+    for number, (rows, parents, k, m) in enumerate(instances(2000, seed=21)):
+        result = run(rows, k, m, Taxonomy.from_parents(parents), 1 + number % 5)
+        assert_safe(result, rows, parents, k, m)
+
+
+@pytest.mark.slow
+def test_50000_random_instances():
+    for number, (rows, parents, k, m) in enumerate(instances(50_000, seed=22)):
+        result = run(rows, k, m, Taxonomy.from_parents(parents), 1 + number % 5)
+        assert is_km_anonymous(published(result), k, m)
+
+
+def test_one_part_is_apriori():
+    for rows, parents, k, m in instances(200, seed=23, bushy=True):
+        result = run(rows, k, m, Taxonomy.from_parents(parents), 1)
+        lost = assert_safe(result, rows, parents, k, m)
+        assert lost == apriori_reference(rows, Tree(parents), k, m).ncp
+        assert result.figures["parts"] == 1
+
+
+def test_close_to_the_optimum():
+    losses = []
+    for rows, parents, k, m in instances(300, seed=24, bushy=True):
+        result = run(rows, k, m, Taxonomy.from_parents(parents), 3)
+        lost = assert_safe(result, rows, parents, k, m)
+        losses.append((lost, optimal_reference(rows, Tree(parents), k, m).ncp))
+    assert all(loss >= best for loss, best in losses)
+    assert sum(loss for loss, _ in losses) / sum(best for _, best in losses) < 1.03
+
+
+@given(
+    tables_with_taxonomy(min_rows=1, max_rows=16),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(1, 5),
+)
+@settings(max_examples=100, deadline=None)
+def test_any_tree_and_interior_items(drawn, k, m, parts):
+    table, taxonomy = drawn
+    rows = table.to_rows()
+    filled = sum(map(bool, rows))
+    if k > len(rows) or 0 < filled < k:
+        with pytest.raises(InfeasibleError):
+            run(rows, k, m, taxonomy, parts)
+        return
+    result = run(rows, k, m, taxonomy, parts)
+    assert is_km_anonymous(published(result), k, m)
+    assert result.promise == KmAnonymity(k=k, m=m)
+    assert result.promise.check(result.release).holds
+    assert not result.release.hides
+
+
+def test_parts_first_and_then_across():
+    # Within A: {a, b} is rare. Across: c is alone with what is then A.
+    rows = [["a", "b"], ["a"], ["a", "c"], ["b"], ["c"], ["d"], ["d", "a"]]
+    result = run(rows, 2, parts=2)
+    assert result.figures == {"parts": 2, "generalizations_across_parts": 1}
+    assert [step.reason for step in result.log] == [
+        "{a, b} is in 1 record (part 1 of 2)",
+        "{A, c} is in 1 record",
+    ]
+
+
+def test_a_part_of_few_records_is_left_to_the_last_step():
+    result = run([["a"], ["a"], ["a"], ["c"]], 2, parts=2)
+    assert published(result) == [["R"]] * 4
+    assert result.figures == {"parts": 2, "generalizations_across_parts": 1}
+
+
+def test_where_repairs_meet_the_higher_node_counts():
+    tree = Taxonomy.from_parents({"R": None, **dict.fromkeys("abcd", "R")})
+    # Two parts of two leaves each, and a rare pair in each: both rise to the root.
+    rows = [["a", "b"], ["a"], ["b"], ["c", "d"], ["c"], ["d"]]
+    result = run(rows, 2, taxonomy=tree, parts=2)
+    assert published(result) == [["R"]] * 6
+    assert [step.action for step in result.log] == ["generalize", "generalize"]
+    assert sum(step.cost for step in result.log) == pytest.approx(1)
+
+
+def test_parts_are_subtrees_with_about_as_many_occurrences():
+    items = [f"i{n:02}" for n in range(16)]
+    rows = leaf_rows(TransactionTable.from_rows([items]), Taxonomy.balanced(items))
+    tree = rows.taxonomy
+    assert [tree.names[first] for first, _ in domain_parts(rows, 4)] == [
+        "i00 … i03", "i04 … i07", "i08 … i11", "i12 … i15",
+    ]  # fmt: skip
+    assert domain_parts(rows, 1) == [(0, len(tree))]
+    many = domain_parts(rows, 100)
+    assert len(many) == 16
+    assert all(tree.ends[first] == end for first, end in many)
+
+
+def test_highest_nodes():
+    assert highest(TREE, [TREE.node("a"), TREE.node("A"), TREE.node("d")]) == [
+        TREE.node("A"), TREE.node("d"),
+    ]  # fmt: skip
+    assert highest(TREE, []) == []
+
+
+def test_the_engine_changes_nothing():
+    for rows, parents, k, m in instances(20, seed=25, bushy=True):
+        taxonomy = Taxonomy.from_parents(parents)
+        here = run(rows, k, m, taxonomy, 3)
+        there = run(rows, k, m, taxonomy, 3, engine=Loopback(seed=1))
+        assert here.release.to_rows() == there.release.to_rows()
+        assert here.log == there.log
+
+
+def test_the_order_of_records_changes_nothing():
+    rng = np.random.default_rng(26)
+    for rows, parents, k, m in instances(50, seed=27):
+        taxonomy = Taxonomy.from_parents(parents)
+        first = run(rows, k, m, taxonomy)
+        again = run([rows[i] for i in rng.permutation(len(rows))], k, m, taxonomy)
+        assert first.release.to_rows() == again.release.to_rows()
+
+
+@pytest.mark.parametrize("parts", [0, -1, 2.5, True, "5", None])
+def test_parts_that_mean_nothing(parts):
+    with pytest.raises(ParameterError, match="parts is "):
+        VPAKm(parts=parts)
+
+
+def test_progress_is_told():
+    seen = []
+    run([["a", "c"], ["b", "d"]] * 5, 2, parts=2, progress=lambda *told: seen.append(told))
+    assert seen[:2] == [("repairing parts", 0, 2), ("repairing parts", 1, 2)]
+    assert all(0 <= done <= total for _, done, total in seen)
+
+
+def test_registered_with_its_parameters_and_paper():
+    entry = find("anonymizer", "vpa-km")
+    assert entry.target is VPAKm
+    assert "Terrovitis" in entry.paper
+    assert [(p.name, p.default) for p in params_of(VPAKm)] == [("k", 5), ("m", 2), ("parts", 8)]

@@ -1,5 +1,6 @@
 """``setveil verify``: check a promise from nothing but the release."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
+
+SHOWN = 5
+"""How many witnesses are printed; all of a verdict's are in its JSON."""
 
 
 def verify(
@@ -121,6 +125,11 @@ def _print(guarantee: "Guarantee", verdict: "Verdict") -> None:
     if not verdict.exact:
         state = "not decided exactly"
     typer.echo(f"{name_of(type(guarantee))}:{settings}  {state}: {verdict.reason}")
-    for witness in verdict.witnesses:
-        items = ", ".join(witness.items) or "(no items)"
-        typer.echo(f"  {{{items}}}: {witness.support:,}, required {witness.required}")
+    for witness in verdict.witnesses[:SHOWN]:
+        counts = Counter(witness.items)
+        items = ", ".join(
+            f"{count}× {item}" if count > 1 else item for item, count in counts.items()
+        )
+        typer.echo(f"  {{{items or 'no items'}}}: {witness.support:,}, required {witness.required}")
+    if len(verdict.witnesses) > SHOWN:
+        typer.echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")

@@ -5,6 +5,7 @@ import importlib
 import os
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,30 @@ def test_errors_are_of_one_family():
     for name, value in vars(errors).items():
         if isinstance(value, type) and issubclass(value, Exception):
             assert issubclass(value, SetveilError), name
+
+
+# --- what stands in two places says the same ----------------------------------------------------
+
+
+def test_every_dependency_is_explained_with_its_bounds():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    project = settings["project"]
+    groups = [
+        settings["build-system"]["requires"],
+        project["dependencies"],
+        *project["optional-dependencies"].values(),
+        *settings["dependency-groups"].values(),
+    ]
+    for requirement in (each for group in groups for each in group):
+        name, low, high = re.fullmatch(r"([\w-]+)>=([\d.]+)(?:,<([\d.]+))?", requirement).groups()
+        bounds = f"≥ {low}" + (f", < {high}" if high else "")
+        lines = [line for line in page.splitlines() if name in line and bounds in line]
+        assert lines, f"docs/dependencies.md does not explain {requirement}"
+
+
+def test_one_version():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert settings["project"]["version"] == setveil.__version__
+    assert f"\nversion: {setveil.__version__}\n" in citation

@@ -106,10 +106,10 @@ class Gather:
     >>> table = TransactionTable.from_rows([["flu"], ["gout", "flu"], ["asthma"], ["gout"]])
     >>> for row in Gather(k=2).anonymize(table, taxonomy=tree).release.to_rows():
     ...     print(row)
-    ['lung']
-    ['lung']
     ['gout']
     ['gout']
+    ['lung']
+    ['lung']
 
     Notes
     -----

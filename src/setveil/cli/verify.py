@@ -1,5 +1,6 @@
 """``setveil verify``: check a promise from nothing but the release."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
+
+SHOWN = 5
+"""How many witnesses are printed; all of a verdict's are in its JSON."""
 
 
 def verify(
@@ -130,7 +134,15 @@ def _print(guarantee: "Guarantee", verdict: "Verdict") -> None:
     if not verdict.exact:
         state = "not decided exactly"
     typer.echo(f"{written(guarantee, shown=SHOWN)}  {state}: {verdict.reason}")
-    for witness in verdict.witnesses:
-        items = ", ".join(witness.items) or "(no items)"
+    for witness in verdict.witnesses[:SHOWN]:
+        counts = Counter(witness.items)
+        items = ", ".join(
+            f"{count}× {item}" if count > 1 else item for item, count in counts.items()
+        )
         follows = "" if witness.consequent is None else f" → {witness.consequent}"
-        typer.echo(f"  {{{items}}}{follows}: {witness.support:,}, required {witness.required}")
+        typer.echo(
+            f"  {{{items or 'no items'}}}{follows}: {witness.support:,}, "
+            f"required {witness.required}"
+        )
+    if len(verdict.witnesses) > SHOWN:
+        typer.echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")

@@ -33,7 +33,8 @@ class Key:
     def __post_init__(self) -> None:
         records = frozen(self.records, np.int64)
         object.__setattr__(self, "records", records)
-        if len(np.unique(records)) != len(records):
+        ordered = np.sort(records)
+        if np.any(ordered[1:] == ordered[:-1]):
             raise ParameterError("a key names each original record at most once")
 
     def __len__(self) -> int:

@@ -1,0 +1,47 @@
+"""The benchmarks run at a small size; losses, which do not depend on the machine, hold there."""
+
+import pytest
+from benchmarks import clustering, commands, read
+from benchmarks.__main__ import GROUPS, page
+from benchmarks.row import Row
+
+
+def by_name(rows):
+    return {row.name: row for row in rows}
+
+
+def test_gather_loses_less_than_clump():
+    rows = by_name(clustering.losses(small=True))
+    less = [row for name, row in rows.items() if "loses less than Clump" in name]
+    assert len(less) >= 2
+    assert all(row.holds for row in less)
+
+
+def test_gather_is_near_the_optimum():
+    rows = by_name(clustering.against_optimum(small=True))
+    assert next(row for name, row in rows.items() if name.startswith("Gather:")).holds
+
+
+def test_kernel_and_plain_python_cluster_alike():
+    (row,) = clustering.against_plain_python(small=True)
+    assert row.value > 5  # the target is 40; a busy machine may blur it, not turn it round
+
+
+@pytest.mark.parametrize("measure", [clustering.growth, clustering.memory, commands.run, read.run])
+def test_the_rest_runs(measure):
+    rows = measure(small=True)
+    assert rows
+    assert all(row.value > 0 for row in rows)
+
+
+def test_the_page_says_what_was_missed():
+    rows = [
+        Row(name="fast", value=3.0, unit="×", most=2),
+        Row(name="small", value=3.0, unit="×", least=2),
+        Row(name="seen", value=1.0, unit="s"),
+    ]
+    text = page({"Speed": rows}, small=True)
+    assert "| fast | at most 2 × | 3 × | **missed** |" in text
+    assert "| small | at least 2 × | 3 × | reached |" in text
+    assert "small sizes" in text
+    assert set(GROUPS) >= {"Reading", "Clustering", "Command line"}

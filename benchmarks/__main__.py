@@ -17,6 +17,7 @@ GROUPS = {
     "Reading": "benchmarks.read",
     "Clustering": "benchmarks.clustering",
     "k^m-anonymity": "benchmarks.km",
+    "ρ-uncertainty": "benchmarks.rho",
     "ρ-uncertainty, the check": "benchmarks.rho_check",
     "Command line": "benchmarks.commands",
 }

@@ -86,6 +86,28 @@ def test_make_demo_runs_the_command_that_stands_for_it():
     assert recipe[1].endswith("setveil demo")
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings as links spell them."""
+    headings = re.findall(r"^#+ +(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {word.strip().replace(" ", "-") for word in words}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if link.startswith(("http", "mailto:")):
+            continue
+        file, _, anchor = link.partition("#")
+        target = page if not file else page.parent / file
+        if target.name == "performance.md":  # written by `make bench`
+            continue
+        assert target.exists(), f"{page.name} leads to {link}"
+        if anchor:
+            assert anchor in anchors(target), f"{page.name} leads to {link}"
+
+
 # --- every command and option is documented ---------------------------------------------------
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from setveil.data.naming import some
 from setveil.data.table import take_rows
 from setveil.errors import InputError, ParameterError
+from setveil.kernels.closed_antecedents import search
 from setveil.kernels.rho_oracle import (
     BROKEN,
     SAFE,
@@ -22,7 +23,6 @@ from setveil.kernels.rho_oracle import (
     TokenRows,
     covering,
     minimised,
-    search,
 )
 from setveil.kernels.suppress_test import merged, projected, row_marks, transposed
 
@@ -121,7 +121,7 @@ class ItemRows:
         offsets, items = projected(
             ordered.offsets.copy(), ordered.items.copy(), np.arange(len(ordered)), number, n_items
         )
-        kinds, weights = merged(offsets, items, np.ones(len(ordered), dtype=np.int64))
+        kinds, weights, _ = merged(offsets, items, np.ones(len(ordered), dtype=np.int64))
         offsets, items = take_rows(offsets, items, kinds)
         starts, posts = transposed(offsets, items, n_items)
         copies = np.repeat(weights, np.diff(offsets))
@@ -153,12 +153,14 @@ class Finding:
 class TokenView:
     """Records recoded to tokens, numbered anew: those that antecedents must hold, then by rarity.
 
+    ``kind_of`` gives for each record its row here, equal records being one row with a weight.
     ``tokens[i]`` is the token that is numbered `i` here; the first ``n_first`` are those of which
     an antecedent must hold one (all of them where nothing is asked). Tokens that are not
     ``alive`` count as suppressed.
     """
 
     rows: TokenRows
+    kind_of: Int32Array
     tokens: Int64Array
     n_first: int
     alive: npt.NDArray[np.bool_]
@@ -187,57 +189,116 @@ class TokenView:
         used = used[np.lexsort((used, support[used], later))]
         place = np.full(n_tokens, -1, dtype=np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
-        n_rows = len(among)
         starts, posts = transposed(offsets, place[tokens], len(used))
-        offsets, tokens = transposed(starts, posts, n_rows)
-        kinds, weights = merged(offsets, tokens, records.weights[among])
-        longest = np.argsort(-np.diff(offsets)[kinds], kind="stable")
-        offsets, tokens = take_rows(offsets, tokens, kinds[longest])
-        starts, posts = transposed(offsets, tokens, len(used))
-        n_rows = len(kinds)
-        rows = TokenRows(
-            offsets, tokens, weights[longest], starts, posts, row_marks(offsets, tokens)
-        )
+        offsets, tokens = transposed(starts, posts, len(among))
+        kinds, weights, kind_of = merged(offsets, tokens, records.weights[among])
+        offsets, tokens = take_rows(offsets, tokens, kinds)
         yes, no = odds(rho, records.n_records)
-        return cls(
-            rows=rows,
-            tokens=used,
-            n_first=len(used) - int(np.count_nonzero(later)),
-            alive=np.ones(len(used), dtype=bool),
-            stamps=Stamps(*(np.zeros(n_rows, dtype=np.int64) for _ in range(3))),
-            yes=yes,
-            no=no,
+        n_first = len(used) - int(np.count_nonzero(later))
+        return cls._indexed(
+            (offsets, tokens, weights), kind_of, tokens=used, n_first=n_first, odds=(yes, no)
         )
 
-    def decide(self, a: int, base: int, budget: TimeBudget) -> Finding:
+    @classmethod
+    def _indexed(
+        cls,
+        given: tuple[Int64Array, Int32Array, Int64Array],
+        kind_of: Int32Array,
+        *,
+        tokens: Int64Array,
+        n_first: int,
+        odds: tuple[int, int],
+    ) -> TokenView:
+        """Put the rows in order, longest first, and index them by their tokens."""
+        offsets, values, weights = given
+        lengths = np.diff(offsets)
+        shorter = lengths.max(initial=0) - lengths
+        # Sixteen bits are sorted in linear time.
+        small = shorter.max(initial=0) < 1 << 16
+        longest = np.argsort(shorter.astype(np.uint16) if small else shorter, kind="stable")
+        rank = np.empty(len(longest), dtype=np.int32)
+        rank[longest] = np.arange(len(longest), dtype=np.int32)
+        offsets, values = take_rows(offsets, values, longest)
+        starts, posts = transposed(offsets, values, len(tokens))
+        marks = row_marks(offsets, values)
+        return cls(
+            rows=TokenRows(offsets, values, weights[longest], starts, posts, marks),
+            kind_of=rank[kind_of],
+            tokens=tokens,
+            n_first=n_first,
+            alive=np.ones(len(tokens), dtype=bool),
+            stamps=Stamps(*(np.zeros(len(weights), dtype=np.int64) for _ in range(4))),
+            yes=odds[0],
+            no=odds[1],
+        )
+
+    def with_token(self, token: int, holders: Int64Array, weights: Int64Array) -> TokenView:
+        """Return the view with one more token, in the records `holders`; `weights` of all records.
+
+        Only for views of all records without a condition on antecedents.
+        """
+        # Each row may fall into two: without the token, and with it.
+        half = 2 * self.kind_of.astype(np.int64)
+        half[holders] += 1
+        occurs = np.zeros(2 * len(self.rows.weights), dtype=bool)
+        occurs[half] = True
+        keys = np.flatnonzero(occurs)
+        kind_of = (np.cumsum(occurs) - 1)[half]
+        totals = np.bincount(kind_of, weights=weights, minlength=len(keys)).astype(np.int64)
+        offsets, tokens = take_rows(self.rows.offsets, self.rows.tokens, keys // 2)
+        longer = np.flatnonzero(keys % 2)
+        tokens = np.insert(tokens, offsets[longer + 1], np.int32(len(self.tokens)))
+        offsets = offsets + np.concatenate([[0], np.cumsum(keys % 2)])
+        names = np.append(self.tokens, token)
+        return self._indexed(
+            (offsets, tokens, totals),
+            kind_of.astype(np.int32),
+            tokens=names,
+            n_first=len(names),
+            odds=(self.yes, self.no),
+        )
+
+    def decide(
+        self,
+        a: int,
+        base: int,
+        budget: TimeBudget,
+        *,
+        holders: Int32Array | None = None,
+        given: Int64Array | None = None,
+    ) -> Finding:
         """Look for a rule with the consequent `a` (and `base` in it, unless -1) that is too sure.
 
-        The empty antecedent is not looked at. The verdict is UNDECIDED where the work allowed was
-        used up; an error where the time was.
+        The empty antecedent is not looked at. A consequent that is no token here (`a` is -1) is
+        told by the rows that hold it, and how many copies of each do. The verdict is UNDECIDED
+        where the work allowed was used up; an error where the time was.
         """
-        rows, nothing = self.rows, np.empty(0, dtype=np.int32)
+        rows = self.rows
+        if holders is None or given is None:
+            holders = rows.posts[rows.starts[a] : rows.starts[a + 1]]
+            given = rows.weights[holders]
         budget.allow(ORACLE_WORK)
-        question = (rows, self.alive, a, base, self.yes, self.no)
-        verdict, broken, places, reach, unmet = covering(
-            *question, False, self.stamps, budget.meter
-        )
-        if verdict == UNDECIDED and len(places):
-            verdict, broken, places, reach, unmet = covering(
-                *question, True, self.stamps, budget.meter
-            )
-        antecedent = nothing
+        odds = (self.yes, self.no)
+        verdict, places = UNDECIDED, holders
+        antecedent = np.empty(0, dtype=np.int32)
+        for full in (False, True):
+            if verdict == UNDECIDED and len(places):
+                verdict, broken, places, reach, unmet = covering(
+                    rows, self.alive, a, base, holders, given, *odds, full, self.stamps,
+                    budget.meter,
+                )  # fmt: skip
         if verdict == BROKEN:
             held = rows.tokens[rows.offsets[broken] : rows.offsets[broken + 1]]
             antecedent = held[self.alive[held] & (held != a)]
         elif verdict == UNDECIDED and len(places):
             verdict, antecedent = search(
-                *question, places, reach, unmet, self.stamps, budget.meter
+                rows, self.alive, a, base, *odds, places, reach, unmet, self.stamps, budget.meter
             )
         budget.check()
         return Finding(verdict=verdict, antecedent=antecedent)
 
     def minimal(self, a: int, base: int, antecedent: Int32Array, budget: TimeBudget) -> Int32Array:
-        """Return a smaller antecedent that is too sure as well, where leaving out tokens gives one."""
+        """Return the antecedent without tokens that it does not need to be too sure."""
         budget.allow()
         return minimised(self.rows, antecedent, a, base, self.yes, self.no, budget.meter)
 

@@ -117,11 +117,16 @@ class Domain:
         order = np.argsort(self.tree.parents[1:], kind="stable") + 1
         above = self.tree.parents[order]
         starts = np.flatnonzero(np.diff(above, prepend=-1))
+        if not len(order):  # a tree of one node
+            return {}
         return dict(zip(above[starts].tolist(), np.split(order, starts[1:]), strict=True))
 
     def narrowed(self, node: int) -> int:
         """Go down while a node has a single child that is no leaf: both stand for the same."""
-        while len(below := self.children.get(node, ())) == 1 and not self.tree.is_leaf[below[0]]:
+        while not self.tree.is_leaf[node]:
+            below = self.children[node]
+            if len(below) > 1 or self.tree.is_leaf[below[0]]:
+                break
             node = int(below[0])
         return node
 

@@ -21,7 +21,7 @@ from setveil.release.base import Anonymization, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import Int32Array, TransactionTable
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
@@ -193,7 +193,7 @@ def give_back(
 ) -> tuple[Int32Array, list[Step]]:
     """Give back suppressed sensitive items, most frequent first, as long as all stays safe.
 
-    An item a may return if no rule χ → a is too sure, and none {a} ∪ χ → b with a sensitive item b
+    An item a may return if no rule χ → a is too sure, and none χ with a → b with a sensitive item b
     that is published already: other rules do not change. When the time is used up, what was given
     back by then stays.
     """
@@ -203,55 +203,54 @@ def give_back(
     rare = no * (n - supports) > yes * supports
     published = image[domain.n_others :] >= 0
     missing = np.flatnonzero(~published & (supports > 0) & (rare if prior else True))
-    everything = image.copy()
-    everything[domain.n_others + missing] = first + missing
-    view = TokenView.of(domain.records, everything, domain.n_tokens, rho)
-    place = np.full(domain.n_tokens, -1, dtype=np.int64)
-    place[view.tokens] = np.arange(len(view.tokens))
-    view.alive[place[first + missing]] = False
-    sensitive = view.tokens >= first
+    view = TokenView.of(domain.records, image, domain.n_tokens, rho)
     steps = []
     try:
         for j in missing[np.lexsort((missing, -supports[missing]))].tolist():
-            a = int(place[first + j])
-            if _may_return(view, a, sensitive, budget):
-                image = image.copy()
-                image[domain.n_others + j] = first + j
-                steps.append(
-                    Step(
-                        action="give back",
-                        subject=domain.sensitive[j],
-                        reason="no rule with it is too sure",
-                        cost=-float(supports[j]),
-                    )
+            item, token = domain.n_others + j, first + j
+            low, high = domain.records.starts[[item, item + 1]]
+            holders = domain.records.posts[low:high].astype(np.int64)
+            if not _stays_safe(domain, image, rho, holders, budget):
+                continue
+            if not _is_safe(view, domain.records.weights, holders, budget):
+                continue
+            image = image.copy()
+            image[item] = token
+            view = view.with_token(token, holders, domain.records.weights)
+            steps.append(
+                Step(
+                    action="give back",
+                    subject=domain.sensitive[j],
+                    reason="no rule with it is too sure",
+                    cost=-float(supports[j]),
                 )
+            )
     except OutOfTimeError:
         pass
     return image, steps
 
 
-def _may_return(
-    view: TokenView, a: int, sensitive: np.ndarray, budget: TimeBudget
+def _stays_safe(
+    domain: Domain, image: Int32Array, rho: Fraction, holders: Int64Array, budget: TimeBudget
 ) -> bool:
-    """Tell whether `a` may be published beside what is alive; if so it is alive from now on."""
-    view.alive[a] = True
-    safe = False
-    try:
-        # Records with two sensitive items are few: asked first, they spare the longer question.
-        safe = (
-            all(view.decide(b, a, budget).verdict == SAFE for b in _neighbours(view, a, sensitive))
-            and view.decide(a, -1, budget).verdict == SAFE
+    """Tell whether no published sensitive item is too sure among the records `holders`."""
+    if not np.any(image >= domain.sensitive_from):
+        return True
+    view = TokenView.of(domain.records, image, domain.n_tokens, rho, among=holders)
+    whole = int(view.rows.weights.sum())
+    for b in np.flatnonzero(view.tokens >= domain.sensitive_from).tolist():
+        inside = int(
+            view.rows.weights[view.rows.posts[view.rows.starts[b] : view.rows.starts[b + 1]]].sum()
         )
-    finally:
-        view.alive[a] = safe
-    return safe
+        if view.no * (whole - inside) <= view.yes * inside:
+            return False
+        if view.decide(b, -1, budget).verdict != SAFE:
+            return False
+    return True
 
 
-def _neighbours(view: TokenView, a: int, sensitive: np.ndarray) -> list[int]:
-    """Return the other sensitive tokens alive that share a record with `a`."""
-    rows = view.rows.posts[view.rows.starts[a] : view.rows.starts[a + 1]]
-    lengths = view.rows.offsets[rows + 1] - view.rows.offsets[rows]
-    ends = np.cumsum(lengths)
-    at = np.arange(ends[-1]) + np.repeat(view.rows.offsets[rows] - ends + lengths, lengths)
-    beside = np.unique(view.rows.tokens[at])
-    return beside[view.alive[beside] & sensitive[beside] & (beside != a)].tolist()
+def _is_safe(view: TokenView, weights: Int64Array, holders: Int64Array, budget: TimeBudget) -> bool:
+    """Tell whether no rule is too sure whose consequent is what the records `holders` hold."""
+    rows, place = np.unique(view.kind_of[holders], return_inverse=True)
+    given = np.bincount(place, weights=weights[holders]).astype(np.int64)
+    return view.decide(-1, -1, budget, holders=rows, given=given).verdict == SAFE

@@ -159,7 +159,7 @@ class RuleSuppression:
             rules, total = listed
             if total == 0:
                 return True
-            chosen, hits = hitting(rules, self.cost[self.view.tokens])
+            chosen, hits = self._hitting(rules)
             part = "" if total == len(rules) else f" in a sample of {len(rules):,}"
             for token, n_hit in zip(chosen.tolist(), hits.tolist(), strict=True):
                 self._suppress(
@@ -170,6 +170,15 @@ class RuleSuppression:
             self._view = None
             if not part:
                 return True
+
+    def _hitting(self, rules: Int32Array) -> tuple[Int32Array, Int64Array]:
+        """Choose tokens of the view that hit the rules; of equals the lowest token."""
+        order = np.argsort(self.view.tokens).astype(np.int32)
+        rank = np.empty(len(order) + 1, dtype=np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        rank[-1] = -1
+        chosen, hits = hitting(rank[rules], self.cost[self.view.tokens[order]])
+        return order[chosen], hits
 
     def _rules(
         self, size: int, wanted: np.ndarray, work: int | None
@@ -212,7 +221,6 @@ class RuleSuppression:
     def _hit_witnesses(self, unproved: list[int]) -> None:
         """Ask the oracle for one rule per sensitive token, hit them all, and ask again."""
         view = self.view
-        cost = self.cost[view.tokens]
         self.notes.append("rules of many items were found one by one, not listed")
         while unproved:
             rules: list[list[int]] = []
@@ -232,7 +240,7 @@ class RuleSuppression:
                     )
             width = max(map(len, rules), default=1)
             array = np.array([r + [-1] * (width - len(r)) for r in rules], dtype=np.int32)
-            chosen, _ = hitting(array.reshape(-1, width), cost)
+            chosen, _ = self._hitting(array.reshape(-1, width))
             for token in chosen.tolist():
                 view.alive[token] = False
                 self._suppress(

@@ -84,7 +84,7 @@ class TopDown:
             self._split(*best)
 
     def check_root(self) -> None:
-        """Suppress what makes a rule too sure where everything is one node, which no split tested."""
+        """Suppress what is too sure where all is one node: a state that no split has tested."""
         root = self.domain.narrowed(0)
         if not np.any(self.image == root):
             return
@@ -178,9 +178,7 @@ class TopDown:
             work.run()
         except TooDearError:
             exact = False
-        trial = Trial(
-            net=gain - work.loss, exact=exact, picks=tuple(work.picks), when=self._splits
-        )
+        trial = Trial(net=gain - work.loss, exact=exact, picks=tuple(work.picks), when=self._splits)
         self._trials[node] = trial
         return trial
 
@@ -299,9 +297,10 @@ class TDControl:
     >>> tree = Taxonomy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B",
     ...                               "A": "ALL", "B": "ALL"})
     >>> result = TDControl(rho=0.7).anonymize(table, taxonomy=tree, sensitive=["α", "γ"])
-    >>> [(step.action, step.subject, step.cost) for step in result.log]  # doctest: +NORMALIZE_WHITESPACE
-    [('suppress', 'α', 2.0), ('split', 'ALL', -5.5), ('split', 'A', -3.0), ('split', 'B', -1.5),
-     ('suppress', 'b1', 1.0)]
+    >>> [(step.action, step.subject, step.cost) for step in result.log][:3]
+    [('suppress', 'α', 2.0), ('split', 'ALL', -5.5), ('split', 'A', -3.0)]
+    >>> [(step.action, step.subject, step.cost) for step in result.log][3:]
+    [('split', 'B', -1.5), ('suppress', 'b1', 1.0)]
     >>> result.release.to_rows()
     [['a1', 'a2', 'b2'], ['a1', 'b2', 'γ'], ['a1', 'b2', 'γ'], ['a2', 'b2'], ['a2', 'γ']]
 
@@ -372,9 +371,7 @@ def particularize(
         run.check_root()
     except OutOfTimeError:
         simple = domain.uniform(domain.tree.height)
-        run.log.append(
-            Step(action="stop", subject="the search", reason=budget.in_words())
-        )
+        run.log.append(Step(action="stop", subject="the search", reason=budget.in_words()))
         if not run.has_split or domain.loss(simple) < domain.loss(run.image):
             run.image = simple
             run.log.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class TimeBudget:
         self._aside = 0.0
         self._timer: threading.Timer | None = None
 
-    def __enter__(self) -> TimeBudget:
+    def __enter__(self) -> Self:
         self._start()
         return self
 

@@ -17,13 +17,13 @@ from setveil.cli.output import (
 )
 from setveil.errors import ParameterError
 
-SHOWN = 3
-"""How many entries of a list of items are printed."""
-
 if TYPE_CHECKING:
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
+
+LISTED = 3
+"""How many entries of a list of items are printed."""
 
 SHOWN = 5
 """How many witnesses are printed; all of a verdict's are in its JSON."""
@@ -133,7 +133,7 @@ def _print(guarantee: "Guarantee", verdict: "Verdict") -> None:
     state = "holds" if verdict.holds else "VIOLATED"
     if not verdict.exact:
         state = "not decided exactly"
-    typer.echo(f"{written(guarantee, shown=SHOWN)}  {state}: {verdict.reason}")
+    typer.echo(f"{written(guarantee, shown=LISTED)}  {state}: {verdict.reason}")
     for witness in verdict.witnesses[:SHOWN]:
         counts = Counter(witness.items)
         items = ", ".join(

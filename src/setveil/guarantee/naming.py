@@ -82,27 +82,29 @@ def value_of(kind: Any, text: str) -> Any:  # noqa: ANN401  (any type of a param
     """
     members = typing.get_args(kind)
     if _is_optional(kind):
-        if text.lower() == "none":
-            return None
-        (kind,) = (member for member in members if member is not types.NoneType)
+        (only,) = (member for member in members if member is not types.NoneType)
+        return None if text.lower() == "none" else value_of(only, text)
+    if typing.get_origin(kind) is tuple:
+        return _listed(members[0], text)
     if kind is bool:
         if text.lower() not in WORDS:
             raise ValueError(text)
         return WORDS[text.lower()]
-    if kind is Fraction:
-        Fraction(text)
-        return text
-    if typing.get_origin(kind) is not tuple:
-        return kind(text)
+    value = kind(text)
+    return text if kind is Fraction else value
+
+
+def _listed(kind: Any, text: str) -> tuple[Any, ...]:  # noqa: ANN401  (items, or itemsets)
+    """Read a list of items, or of itemsets, from a text or from the file it names."""
     if not text:
         return ()
-    listed = read_items(text[1:]) if text.startswith(FROM_FILE) else text.split(BETWEEN)
-    parts = tuple(part.strip() for part in listed)
+    given = read_items(text[1:]) if text.startswith(FROM_FILE) else text.split(BETWEEN)
+    parts = tuple(part.strip() for part in given)
     if not all(parts):
         raise ValueError(text)
-    if typing.get_origin(members[0]) is not tuple:
+    if typing.get_origin(kind) is not tuple:
         return parts
-    return tuple(value_of(members[0], part.replace(INSIDE, BETWEEN)) for part in parts)
+    return tuple(value_of(kind, part.replace(INSIDE, BETWEEN)) for part in parts)
 
 
 def described(kind: Any) -> str:  # noqa: ANN401  (any type of a parameter)

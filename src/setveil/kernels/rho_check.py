@@ -362,9 +362,10 @@ def count_without(
     found = np.empty(MANY + 64, dtype=np.int64)
     sign, block = sign_of(itemset), count_blocks(index, itemset)
     seen, used = np.int64(0), 0
+    enough = min(limit // 4 + 8, MANY)  # a row may stand for several records
     while block > 0 and seen <= limit:
         used += 8 * block
-        block, n_found = rows_with(index, itemset, sign, block, MANY, found)
+        block, n_found = rows_with(index, itemset, sign, block, enough, found)
         used += n_found - 8 * block
         for row in found[:n_found]:
             if marks.holder[row] != tick:

@@ -259,8 +259,9 @@ def search(
     `reserve`): every violating antecedent lies in an unmet row, so only their items are tried.
 
     FOUND leaves the antecedent in ``chosen[:state[CHOSEN]]``, with ``state[TOTAL]`` records that
-    confirm the rule and ``state[WITHOUT]`` that do not. PAUSED says that the steps are used up. ``state[FRESH]`` says that the node at
-    ``state[DEPTH]`` is yet to be opened; a new search starts so, at depth 0 with the whole cover.
+    confirm the rule and ``state[WITHOUT]`` that do not. PAUSED says that the steps are used up.
+    ``state[FRESH]`` says that the node at ``state[DEPTH]`` is yet to be opened; a new search
+    starts so, at depth 0 with the whole cover.
     """
     state = frames.state
     rows = index.list_rows[index.list_starts[a] : index.list_starts[a + 1]]

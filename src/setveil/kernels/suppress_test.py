@@ -5,11 +5,16 @@ A rule χ → a is too sure when ``no * (records with χ but not a) <= yes * (re
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
 
+from setveil.kernels.closed_antecedents import dealt
 from setveil.kernels.rho_oracle import LIMIT, STOP, WORK, TokenRows, grown, mark_of
-from setveil.kernels.types import Int32Array, Int64Array
+
+if TYPE_CHECKING:
+    from setveil.kernels.types import Int32Array, Int64Array
 
 
 @njit(cache=True, nogil=True)
@@ -66,11 +71,11 @@ def transposed(
 @njit(cache=True, nogil=True)
 def merged(
     offsets: Int64Array, tokens: Int32Array, weights: Int64Array
-) -> tuple[Int64Array, Int64Array]:
-    """Return the first row of each kind of equal rows, and the weight of the kind.
+) -> tuple[Int64Array, Int64Array, Int32Array]:
+    """Return the first row of each kind of equal rows, its weight, and the kind of each row.
 
     >>> merged(np.array([0, 1, 2, 3]), np.array([5, 6, 5], np.int32), np.array([1, 1, 2]))
-    (array([0, 1]), array([3, 1]))
+    (array([0, 1]), array([3, 1]), array([0, 1, 0], dtype=int32))
     """
     n = len(offsets) - 1
     size = 4
@@ -79,6 +84,7 @@ def merged(
     table = np.full(size, -1, np.int64)
     kinds = np.empty(n, np.int64)
     totals = np.empty(n, np.int64)
+    kind_of = np.empty(n, np.int32)
     n_kinds = 0
     for row in range(n):
         first, last = offsets[row], offsets[row + 1]
@@ -92,6 +98,7 @@ def merged(
                 table[place] = n_kinds
                 kinds[n_kinds] = row
                 totals[n_kinds] = weights[row]
+                kind_of[row] = n_kinds
                 n_kinds += 1
                 break
             other = offsets[kinds[kind]]
@@ -102,9 +109,10 @@ def merged(
                 at += 1
             if same:
                 totals[kind] += weights[row]
+                kind_of[row] = kind
                 break
             place = (place + 1) & (size - 1)
-    return kinds[:n_kinds].copy(), totals[:n_kinds].copy()
+    return kinds[:n_kinds].copy(), totals[:n_kinds].copy(), kind_of
 
 
 @njit(cache=True, nogil=True)
@@ -115,6 +123,43 @@ def row_marks(offsets: Int64Array, tokens: Int32Array) -> Int64Array:
         for at in range(offsets[row], offsets[row + 1]):
             marks[row] |= mark_of(tokens[at])
     return marks
+
+
+@njit(cache=True, nogil=True)
+def too_sure(
+    rows: TokenRows,
+    cover: Int32Array,
+    prefix: Int32Array,
+    asked_starts: Int64Array,
+    asked: Int32Array,
+    yes: int,
+    no: int,
+    weight_of: Int64Array,
+    found: Int32Array,
+    meter: Int64Array,
+) -> int:
+    """Write to `found` the consequents that are too sure in the rows `cover` of an antecedent.
+
+    Returns how many; `weight_of` is zero before and after.
+    """
+    total, n_touched, n_found = np.int64(0), 0, 0
+    for row in cover:
+        weight = rows.weights[row]
+        total += weight
+        meter[WORK] += 1 + asked_starts[row + 1] - asked_starts[row]
+        for at in range(asked_starts[row], asked_starts[row + 1]):
+            a = asked[at]
+            if weight_of[a] == 0:
+                found[n_touched] = a
+                n_touched += 1
+            weight_of[a] += weight
+    for i in range(n_touched):
+        a = found[i]
+        inside, weight_of[a] = weight_of[a], 0
+        if no * (total - inside) <= yes * inside and not np.any(prefix == a):
+            found[n_found] = a
+            n_found += 1
+    return n_found
 
 
 @njit(cache=True, nogil=True)
@@ -154,41 +199,35 @@ def rules_of_size(
     n_tokens = len(rows.starts) - 1
     rules = np.empty((256, size + 1), np.int32)
     n_listed, n_rules = 0, 0
+    itself = np.arange(len(rows.weights)).astype(np.int32)
     weight_of = np.zeros(n_tokens, np.int64)
-    touched = np.empty(n_tokens, np.int32)
+    found = np.empty(n_tokens, np.int32)
     count = np.zeros(n_tokens, np.int64)
     askers = np.zeros(n_tokens, np.int64)
     write = np.zeros(n_tokens, np.int64)
     store = np.empty(1024, np.int32)
+    # Per depth: the antecedent so far and its hash, its rows and its candidates in `store`.
     prefix = np.full(size + 1, -1, np.int32)
-    mixes = np.zeros(size + 1, np.int64)
-    next_candidate = np.zeros(size + 1, np.int64)
-    last_candidate = np.zeros(size + 1, np.int64)
+    mixes = np.full(size + 1, 7, np.int64)
+    candidate = np.zeros(size + 1, np.int64)
+    top = np.zeros(size + 2, np.int64)
     for head in range(n_first):
-        depth = 1
-        prefix[1] = head
-        mixes[1] = (np.int64(head) + 7) * np.int64(0x9E3779B97F4A7C1)
-        cover = rows.posts[rows.starts[head] : rows.starts[head + 1]]
-        last_candidate[0] = 0
+        low, depth = 0, 1
+        high = rows.starts[head + 1] - rows.starts[head]
+        prefix[1], top[1] = head, high
+        store = grown(store, high)
+        store[:high] = rows.posts[rows.starts[head] : rows.starts[head + 1]]
         while depth > 0:
-            if len(cover) > 0 and depth == size:
-                total, n_touched = np.int64(0), 0
-                for row in cover:
-                    weight = rows.weights[row]
-                    total += weight
-                    for at in range(asked_starts[row], asked_starts[row + 1]):
-                        a = asked[at]
-                        if weight_of[a] == 0:
-                            touched[n_touched] = a
-                            n_touched += 1
-                        weight_of[a] += weight
-                    meter[WORK] += 1 + asked_starts[row + 1] - asked_starts[row]
-                for i in range(n_touched):
-                    a = touched[i]
-                    inside, weight_of[a] = weight_of[a], 0
-                    if no * (total - inside) > yes * inside or np.any(prefix[1:] == a):
-                        continue
-                    n_rules += 1
+            mixes[depth] = (mixes[depth - 1] ^ np.int64(prefix[depth])) * np.int64(
+                0x9E3779B97F4A7C1
+            )
+            if depth == size:
+                n_found = too_sure(
+                    rows, store[low:high], prefix[1:], asked_starts, asked, yes, no, weight_of,
+                    found, meter,
+                )  # fmt: skip
+                n_rules += n_found
+                for a in found[:n_found]:
                     mix = (mixes[size] ^ np.int64(a)) * np.int64(0x2545F4914F6CDD1D)
                     if ((mix >> 24) & mask) == 0 and n_listed < most:
                         if n_listed == len(rules):
@@ -198,59 +237,39 @@ def rules_of_size(
                         rules[n_listed, :size] = prefix[1:]
                         rules[n_listed, size] = a
                         n_listed += 1
-            elif len(cover) > 0:
-                n_touched, needed = 0, 0
-                for row in cover:
+                depth -= 1
+            else:
+                n_touched = 0
+                for row in store[low:high]:
                     asks = asked_starts[row + 1] > asked_starts[row]
                     meter[WORK] += rows.offsets[row + 1] - rows.offsets[row]
                     for at in range(rows.offsets[row], rows.offsets[row + 1]):
                         token = rows.tokens[at]
                         if token > prefix[depth]:
                             if count[token] == 0:
-                                touched[n_touched] = token
+                                found[n_touched] = token
                                 n_touched += 1
                             count[token] += 1
                             askers[token] += asks
-                top = last_candidate[depth - 1]
-                for i in range(n_touched):
-                    needed += 2 + count[touched[i]]
-                store = grown(store, top + needed)
-                next_candidate[depth] = top
-                for i in range(n_touched):
-                    token = touched[i]
-                    write[token] = -1
-                    if askers[token] > 0:
-                        store[top] = token
-                        store[top + 1] = count[token]
-                        write[token] = top + 2
-                        top += 2 + count[token]
-                last_candidate[depth] = top
-                for row in cover:
-                    for at in range(rows.offsets[row], rows.offsets[row + 1]):
-                        token = rows.tokens[at]
-                        if token > prefix[depth] and write[token] >= 0:
-                            store[write[token]] = row
-                            write[token] += 1
-                for i in range(n_touched):
-                    count[touched[i]] = askers[touched[i]] = 0
-            else:
-                next_candidate[depth] = last_candidate[depth] = last_candidate[depth - 1]
+                asking = found[:n_touched]
+                asking = asking[askers[asking] > 0]
+                candidate[depth] = top[depth]
+                store, top[depth + 1] = dealt(
+                    rows, itself, low, high, store, top[depth], asking, count, write
+                )
+                count[found[:n_touched]] = 0
+                askers[found[:n_touched]] = 0
             if meter[STOP] != 0 or meter[WORK] > meter[LIMIT]:
                 return rules[:0], -1
-            # On to the next antecedent: below this one if it can grow, else beside or above it.
-            if depth == size:
-                depth -= 1
-            while depth > 0 and next_candidate[depth] == last_candidate[depth]:
+            # On to the next antecedent: longer than this one, or beside or above it.
+            while depth > 0 and candidate[depth] == top[depth + 1]:
                 depth -= 1
             if depth > 0:
-                at = next_candidate[depth]
-                next_candidate[depth] = at + 2 + store[at + 1]
-                cover = store[at + 2 : at + 2 + store[at + 1]]
+                at = candidate[depth]
+                low, high = at + 2, at + 2 + store[at + 1]
+                candidate[depth] = high
                 depth += 1
                 prefix[depth] = store[at]
-                mixes[depth] = (mixes[depth - 1] ^ np.int64(store[at])) * np.int64(
-                    0x9E3779B97F4A7C1
-                )
     return rules[:n_listed], n_rules
 
 
@@ -276,7 +295,8 @@ def sift(heap: Int32Array, n: int, at: int, payoff: np.ndarray) -> None:
 def hitting(rules: Int32Array, cost: Int64Array) -> tuple[Int32Array, Int64Array]:
     """Choose tokens until every rule holds one: always the token in most rules per unit of cost.
 
-    Rules shorter than others are filled up with -1. Returns the tokens in order, and how many rules each one hit. Of equals the lowest.
+    Rules shorter than others are filled up with -1. Returns the tokens in order, and how many
+    rules each one hit. Of equals the lowest.
 
     >>> hitting(np.array([[1, 2], [0, 2], [0, 1]], np.int32), np.array([1, 2, 3]))
     (array([0, 1], dtype=int32), array([2, 1]))

@@ -1,0 +1,267 @@
+"""The search for a rule that is too sure among closed antecedents.
+
+The places of a node, the tokens they share and the candidates that lead on from it live on stacks:
+a kernel must not call itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from setveil.kernels.rho_oracle import (
+    BROKEN,
+    CALLS,
+    LIMIT,
+    SAFE,
+    STOP,
+    UNDECIDED,
+    WORK,
+    grown,
+    holds,
+    weight_without,
+)
+
+if TYPE_CHECKING:
+    from setveil.kernels.rho_oracle import BoolArray, Stamps, TokenRows
+    from setveil.kernels.types import Int32Array, Int64Array
+
+
+@njit(cache=True, nogil=True)
+def without(
+    rows: TokenRows,
+    source: Int32Array,
+    needed: Int32Array,
+    stamps: Stamps,
+    target: Int32Array,
+    at: int,
+    meter: Int64Array,
+) -> tuple[Int32Array, int, int]:
+    """Append to `target` the rows of `source` with copies that hold all of `needed` and not `a`.
+
+    Returns the target (grown where it must be), where it ends, and the weight of these copies.
+    """
+    target = grown(target, at + len(source))
+    total = np.int64(0)
+    for row in source:
+        meter[WORK] += 1
+        weight = weight_without(rows, row, meter[CALLS], stamps)
+        fits = weight > 0
+        for token in needed:
+            if not fits or not holds(rows, row, token):
+                fits = False
+                break
+        if fits:
+            target[at] = row
+            at += 1
+            total += weight
+    return target, at, total
+
+
+@njit(cache=True, nogil=True)
+def shrunk(
+    places: Int32Array, reach: Int64Array, given: Int64Array, node: Int32Array, yes: int, no: int
+) -> tuple[int, int]:
+    """Drop from `node` the records in no antecedent below it that is too sure; (how many, weight).
+
+    Such a record lies in more records without `a` than the weight of the whole node allows.
+
+    >>> node = np.array([0, 1], np.int32)
+    >>> shrunk(np.array([0, 1], np.int32), np.array([0, 5]), np.array([1, 2]), node, 1, 1)
+    (1, 1)
+    """
+    kept, weight = len(node), np.int64(0)
+    for place in node:
+        weight += given[places[place]]
+    changed = True
+    while changed:
+        last, kept, lighter = kept, 0, np.int64(0)
+        for i in range(last):
+            if no * reach[node[i]] <= yes * weight:
+                node[kept] = node[i]
+                kept += 1
+                lighter += given[places[node[i]]]
+        weight = lighter
+        changed = kept < last
+    return kept, weight
+
+
+@njit(cache=True, nogil=True)
+def dealt(
+    rows: TokenRows,
+    places: Int32Array,
+    low: int,
+    high: int,
+    store: Int32Array,
+    top: int,
+    candidates: Int32Array,
+    count: Int64Array,
+    write: Int64Array,
+) -> tuple[Int32Array, int]:
+    """Write for each candidate: itself, how many records of the node hold it, and which.
+
+    The node's records are ``store[low:high]``; writing starts at `top`. `count` is how many hold
+    each token. Returns the store (grown where it must be) and where it ends.
+    """
+    end = top
+    for token in candidates:
+        end += 2 + count[token]
+    store = grown(store, end)
+    for token in candidates:
+        store[top] = token
+        store[top + 1] = count[token]
+        write[token] = top + 2
+        top += 2 + count[token]
+    for i in range(low, high):
+        row = places[store[i]]
+        for j in range(rows.offsets[row], rows.offsets[row + 1]):
+            token = rows.tokens[j]
+            if write[token] > 0:
+                store[write[token]] = store[i]
+                write[token] += 1
+    for token in candidates:
+        write[token] = 0
+    return store, end
+
+
+@njit(cache=True, nogil=True)
+def search(
+    rows: TokenRows,
+    alive: BoolArray,
+    a: int,
+    base: int,
+    yes: int,
+    no: int,
+    places: Int32Array,
+    reach: Int64Array,
+    unmet: BoolArray,
+    stamps: Stamps,
+    meter: Int64Array,
+) -> tuple[int, Int32Array]:
+    """Go depth-first through the closed antecedents that may be too sure; give the first that is.
+
+    `places`, `reach` and `unmet` come from :func:`~setveil.kernels.rho_oracle.covering`, called
+    just before. A node is a closed set with the records (with `a`) that contain it, cut down by
+    :func:`shrunk`. It is dropped when no record of it is unmet, or when its closure shows that
+    another branch has it (prefix-preserving closures: each closed set has one parent).
+
+    Examples
+    --------
+    Of records {0, 1}, {0}, token 1 sensitive, ρ = 1/2:
+
+    >>> from setveil.kernels.rho_oracle import Stamps, TokenRows
+    >>> rows = TokenRows(np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.array([1, 1]),
+    ...                  np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.array([-1, -1]))
+    >>> stamps = Stamps(*np.array([[0, 0], [0, 0], [7, 0], [1, 0]]))
+    >>> search(rows, np.ones(2, np.bool_), 1, -1, 1, 1, np.array([0], np.int32), np.array([1]),
+    ...        np.array([True]), stamps, np.array([0, 99, 0, 7]))
+    (1, array([0], dtype=int32))
+    """
+    n_tokens, deepest = len(alive), 0
+    for row in places:
+        deepest = max(deepest, rows.offsets[row + 1] - rows.offsets[row])
+    # Per depth: the token that led here, where the node's records and its candidates are in
+    # `store`, its records without `a` in `others`, and where its part of the antecedent starts.
+    step = np.full(deepest + 2, -1, np.int64)
+    first = np.zeros(deepest + 2, np.int64)
+    last = np.full(deepest + 2, len(places), np.int64)
+    candidate = np.zeros(deepest + 2, np.int64)
+    top = np.full(deepest + 3, len(places), np.int64)
+    other_first = np.full(deepest + 2, -1, np.int64)
+    other_last = np.zeros(deepest + 2, np.int64)
+    chosen_from = np.zeros(deepest + 2, np.int64)
+    chosen = np.empty(deepest + 2, np.int32)
+    inside = np.zeros(n_tokens, np.bool_)
+    count = np.zeros(n_tokens, np.int64)
+    hopes = np.zeros(n_tokens, np.int64)
+    write = np.zeros(n_tokens, np.int64)
+    touched = np.empty(n_tokens, np.int32)
+    store = np.arange(len(places) + 1).astype(np.int32)
+    others = np.empty(256, np.int32)
+    n_chosen, depth, entering = 0, 0, True
+    while depth >= 0:
+        if not entering:
+            # On to the next candidate of this node, or back to the node above.
+            at = candidate[depth]
+            if at == top[depth + 1]:
+                inside[chosen[chosen_from[depth] : n_chosen]] = False
+                n_chosen = chosen_from[depth]
+                depth -= 1
+                continue
+            candidate[depth] = at + 2 + store[at + 1]
+            depth += 1
+            step[depth] = store[at]
+            first[depth], last[depth] = at + 2, at + 2 + store[at + 1]
+        entering = False
+        if meter[STOP] != 0 or meter[WORK] > meter[LIMIT]:
+            return UNDECIDED, chosen[:0]
+        low = first[depth]
+        size, weight = shrunk(places, reach, stamps.given, store[low : last[depth]], yes, no)
+        # Count the tokens of the records; those in all of them belong to the closure.
+        chosen_from[depth] = n_chosen
+        if step[depth] >= 0:
+            chosen[n_chosen] = step[depth]
+            n_chosen += 1
+            inside[step[depth]] = True
+        n_touched, hopeful = 0, False
+        for i in range(low, low + size):
+            row = places[store[i]]
+            hopeful |= unmet[store[i]]
+            meter[WORK] += rows.offsets[row + 1] - rows.offsets[row]
+            for j in range(rows.offsets[row], rows.offsets[row + 1]):
+                token = rows.tokens[j]
+                if token == a or token == base or inside[token] or not alive[token]:  # noqa: PLR1714, SIM109  (compiled)
+                    continue
+                if count[token] == 0:
+                    touched[n_touched] = token
+                    n_touched += 1
+                count[token] += 1
+                hopes[token] += unmet[store[i]]
+        canonical, n_candidates = True, 0
+        for i in range(n_touched):
+            token = touched[i]
+            if count[token] == size:
+                canonical &= token > step[depth]
+                chosen[n_chosen] = token
+                n_chosen += 1
+                inside[token] = True
+            elif token > step[depth] and hopes[token] > 0:
+                # Candidates move to the front; who stood there has been looked at.
+                touched[i], touched[n_candidates] = touched[n_candidates], token
+                n_candidates += 1
+        candidate[depth] = top[depth + 1] = top[depth]
+        if hopeful and canonical:
+            fresh = chosen[chosen_from[depth] : n_chosen]
+            start = other_last[depth - 1] if depth > 0 else 0
+            other_first[depth], other_last[depth] = -1, start
+            source = others[:0]
+            if depth > 0 and other_first[depth - 1] >= 0:
+                source = others[other_first[depth - 1] : start]
+                other_first[depth] = start
+            elif base >= 0 or len(fresh) > 0:
+                if base >= 0:
+                    fresh = np.append(fresh, np.int32(base))
+                rare = fresh[0]
+                for token in fresh:
+                    if rows.starts[token + 1] - rows.starts[token] < (
+                        rows.starts[rare + 1] - rows.starts[rare]
+                    ):
+                        rare = token
+                source = rows.posts[rows.starts[rare] : rows.starts[rare + 1]]
+                other_first[depth] = start
+            if other_first[depth] >= 0:
+                others, end, rest = without(rows, source, fresh, stamps, others, start, meter)
+                other_last[depth] = end
+                if no * rest <= yes * weight:
+                    found = chosen[:n_chosen].copy()
+                    return BROKEN, np.append(found, np.int32(base)) if base >= 0 else found
+            store, end = dealt(
+                rows, places, low, low + size, store, top[depth], touched[:n_candidates], count,
+                write,
+            )  # fmt: skip
+            top[depth + 1] = end
+        count[touched[:n_touched]] = 0
+        hopes[touched[:n_touched]] = 0
+    return SAFE, chosen[:0]

@@ -1,0 +1,335 @@
+"""ρ-uncertainty methods: 0 violations under brute force, what is lost, determinism, bad input."""
+
+import random
+from fractions import Fraction
+
+import pytest
+from tests.reference import rho as reference
+from tests.reference.lcg import Tree
+
+from setveil.anonymize import (
+    RhoFamily,
+    SimpleSuppression,
+    SuppressControl,
+    TDControl,
+    association_rules,
+    rule_suppression,
+)
+from setveil.anonymize.association_rules import odds
+from setveil.data import Taxonomy, TransactionTable
+from setveil.errors import InputError, ParameterError
+from setveil.measure import average_loss
+
+METHODS = [SimpleSuppression, SuppressControl, TDControl, RhoFamily]
+RHOS = [Fraction(r) for r in ("1/5", "1/3", "2/5", "1/2", "0.501", "3/5", "2/3", "0.7", "3/4", "1")]
+every_method = pytest.mark.parametrize("method", METHODS)
+timed_methods = pytest.mark.parametrize("method", METHODS[1:])
+both_priors = pytest.mark.parametrize("prior", [True, False])
+
+
+def random_instance(rng):
+    """Up to twelve records over a small tree of any shape, some chains, and few sensitive items."""
+    parents = {"R": None}
+    for a in range(rng.randint(1, 3)):
+        parents[f"A{a}"] = "R"
+        for b in range(rng.choice([0, 1, 2, 2])):
+            parents[f"A{a}B{b}"] = f"A{a}"
+            if rng.random() < 0.2:
+                parents[f"A{a}B{b}C"] = f"A{a}B{b}"
+    tree = Tree(parents)
+    leaves = [v for v in tree.preorder if not tree.children[v]]
+    secret = [f"s{i}" for i in range(rng.randint(1, 3))]
+    often = {item: rng.random() for item in leaves + secret}
+    rows = [[i for i in often if rng.random() < often[i]] for _ in range(rng.randint(1, 12))]
+    rows += rng.choices(rows, k=rng.randint(0, 4))
+    sensitive = [s for s in secret if any(s in row for row in rows)]
+    if not sensitive:
+        rows.append(["s0"])
+        sensitive = ["s0"]
+    return rows, tree, sensitive, rng.choice(RHOS)
+
+
+def run(method, rows, tree, sensitive, rho, **params):
+    given = {"sensitive": sensitive}
+    if "taxonomy" in method.requires:
+        given["taxonomy"] = Taxonomy.from_parents(tree.parents)
+    return method(rho=rho, **params).anonymize(TransactionTable.from_rows(rows), **given)
+
+
+def node_of(item, rows, published, tree):
+    """Return as what `item` is published in all records that hold it, None if it is suppressed."""
+    ways = tree.up(item) if item in tree.parents else [item]
+    found = {
+        tuple(node for node in ways if node in shown)
+        for row, shown in zip(rows, published, strict=True)
+        if item in row
+    }
+    (nodes,) = found  # the same in every record
+    assert len(nodes) <= 1
+    return nodes[0] if nodes else None
+
+
+def assert_published(made, rows, tree, sensitive):
+    """Check that each item has one image, that records show just these, and the average loss."""
+    shown = made.release.to_rows()
+    assert sorted(made.key.records.tolist()) == list(range(len(rows)))
+    published = [set(shown[made.key.records.tolist().index(r)]) for r in range(len(rows))]
+    occurring = sorted({item for row in rows for item in row})
+    image = {item: node_of(item, rows, published, tree) for item in occurring}
+    for row, nodes in zip(rows, published, strict=True):
+        assert nodes == {image[item] for item in row} - {None}
+    leaves = [v for v in tree.parents if not tree.children[v]]
+    total = len(leaves) * sum(map(len, rows))
+    lost = 0
+    for item in (item for row in rows for item in row):
+        node = image[item]
+        if node is None:
+            lost += len(leaves)
+        elif node in tree.parents and tree.children[node]:
+            lost += sum(node in tree.up(leaf) for leaf in leaves)
+    assert made.figures["average_loss"] == (lost / total if total else 0)
+    # What is promised is told by the sensitive items that a reader can still see.
+    assert set(made.promise.sensitive) == set(sensitive) & set().union(*published)
+
+
+def assert_safe(method, seeds, *, prior, closely=10):
+    """Check brute force on all seeds, and every `closely`-th against the original as well."""
+    for seed in seeds:
+        rows, tree, sensitive, rho = random_instance(random.Random(seed))
+        made = run(method, rows, tree, sensitive, rho, prior=prior)
+        shown = made.release.to_rows()
+        assert not reference.violations(shown, rho, sensitive, prior=prior), seed
+        if method is RhoFamily:
+            secret = sum(item in sensitive for row in rows for item in row)
+            simple = secret / sum(map(len, rows))
+            assert made.figures["average_loss"] <= simple, seed
+        if seed % closely == 0:
+            assert_published(made, rows, tree, sensitive)
+
+
+@every_method
+@both_priors
+def test_no_violation_in_2000_instances(method, prior):
+    assert_safe(method, range(2_000), prior=prior)
+
+
+@pytest.mark.slow
+@every_method
+@both_priors
+def test_no_violation_in_50000_instances(method, prior):
+    assert_safe(method, range(2_000, 52_000), prior=prior)
+
+
+@every_method
+def test_the_release_is_consistent_with_the_original(method):
+    for seed in range(60):
+        rows, tree, sensitive, rho = random_instance(random.Random(seed))
+        made = run(method, rows, tree, sensitive, rho)
+        table, taxonomy = TransactionTable.from_rows(rows), Taxonomy.from_parents(tree.parents)
+        whole = taxonomy.beside(sensitive) if "taxonomy" in method.requires else None
+        assert made.release.is_consistent_with(table, made.key, whole)
+        verdict = made.promise.check(made.release)
+        assert (verdict.holds, verdict.exact) == (True, True)
+        assert made.promise.rho == rho
+        if table.items.size:
+            loss = average_loss(made.release, table, taxonomy=taxonomy, sensitive=sensitive)
+            assert loss == pytest.approx(made.figures["average_loss"])
+
+
+@every_method
+def test_the_order_of_records_does_not_matter(method):
+    for seed in range(40):
+        rng = random.Random(seed)
+        rows, tree, sensitive, rho = random_instance(rng)
+        order = list(range(len(rows)))
+        rng.shuffle(order)
+        mixed = [rng.sample(rows[i], len(rows[i])) for i in order]
+        made = run(method, rows, tree, sensitive, rho)
+        again = run(method, mixed, tree, sensitive[::-1], rho)
+        assert again.release.to_rows() == made.release.to_rows()
+        assert again.log == made.log
+        assert again.figures == made.figures
+        assert again.promise == made.promise
+        for old, new in zip(made.key.records, again.key.records, strict=True):
+            assert sorted(rows[old]) == sorted(mixed[new])
+
+
+@timed_methods
+@both_priors
+@pytest.mark.parametrize("budget", [1e-9, 3e-4, 1e-3, 3e-3])
+def test_a_budget_ends_the_search_with_a_safe_release(method, prior, budget):
+    late = 0
+    for seed in range(60):
+        rows, tree, sensitive, rho = random_instance(random.Random(seed))
+        made = run(method, rows, tree, sensitive, rho, prior=prior, budget=budget)
+        shown = made.release.to_rows()
+        assert not reference.violations(shown, rho, sensitive, prior=prior), seed
+        assert_published(made, rows, tree, sensitive)
+        stops = [step for step in made.log if step.action == "stop"]
+        assert len(stops) <= 2
+        if stops:
+            late += 1
+            assert f"the budget of {budget:g} s was used up" in stops[0].reason
+            assert made.figures["in_time"] is False
+    if budget == 1e-9:
+        assert late == 60
+
+
+@timed_methods
+def test_a_budget_that_is_not_used_up_changes_nothing(method):
+    for seed in range(20):
+        rows, tree, sensitive, rho = random_instance(random.Random(seed))
+        free = run(method, rows, tree, sensitive, rho)
+        timed = run(method, rows, tree, sensitive, rho, budget=600)
+        assert (timed.release.to_rows(), timed.log) == (free.release.to_rows(), free.log)
+        assert timed.figures["in_time"] is True
+
+
+@timed_methods
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (rule_suppression, "RULES", 2),
+        (rule_suppression, "LEVEL_WORK", 10),
+        (association_rules, "ORACLE_WORK", 3),
+        (rule_suppression, "SHOWN", 1),
+    ],
+)
+def test_other_ways_are_as_safe(monkeypatch, method, module, name, value):
+    """Samples of rules, witnesses one by one, questions given up, a log cut short."""
+    monkeypatch.setattr(module, name, value)
+    for seed in range(150):
+        rows, tree, sensitive, rho = random_instance(random.Random(seed))
+        prior = bool(seed % 2)
+        made = run(method, rows, tree, sensitive, rho, prior=prior)
+        shown = made.release.to_rows()
+        assert not reference.violations(shown, rho, sensitive, prior=prior), seed
+        if name == "SHOWN":
+            assert len(made.log) <= 2
+
+
+def long_rules(width):
+    """Return records where s follows from all the items together only, and not from fewer."""
+    items = [f"i{n:02d}" for n in range(width)]
+    rows = [[*items, "s"]]
+    rows += [[i for i in items if i != left] for left in items for _ in range(3)]
+    return rows, Tree({"R": None} | dict.fromkeys(items, "R"))
+
+
+@timed_methods
+@pytest.mark.parametrize("width", [2, 3, 4, 6, 14])
+def test_rules_of_many_items(method, width):
+    rows, tree = long_rules(width)
+    rho = Fraction(9, 10)
+    found = reference.violations(rows, rho, ["s"])
+    assert {len(known) for known, _ in found} == {width}
+    made = run(method, rows, tree, ["s"], rho)
+    assert not reference.violations(made.release.to_rows(), rho, ["s"])
+    assert made.figures["average_loss"] == 1 / sum(map(len, rows))
+
+
+@every_method
+def test_more_than_65536_records(method):
+    """a implies s in all but one of its 35,001 records, b in half of them."""
+    rows = [["a", "s"], ["b", "s"], ["b"], ["c"]] * 17_500 + [["a"]]
+    tree = Tree({"R": None, "a": "R", "b": "R", "c": "R"})
+    made = run(method, rows, tree, ["s"], Fraction(3, 5))
+    assert len(made.release) == len(rows)
+    assert made.promise.check(made.release).holds
+    kinds = {tuple(row) for row in made.release.to_rows()}
+    expected = {
+        SimpleSuppression: {("a",), ("b",), ("c",)},
+        SuppressControl: {("s",), ("b", "s"), ("b",), ("c",), ()},
+        TDControl: {("s",), ("b", "s"), ("b",), ("c",), ()},
+    }
+    if method in expected:
+        assert kinds == expected[method]
+    else:
+        assert made.figures["average_loss"] <= 17_501 / (6 * 17_500 + 1)
+
+
+def test_a_share_of_exactly_rho_is_too_much():
+    rows = [["a", "s"], ["a"], ["b"], ["b"]]
+    tree = Tree({"R": None, "a": "R", "b": "R"})
+    for method in METHODS[1:]:
+        reached = run(method, rows, tree, ["s"], Fraction(1, 2))
+        assert ["a", "s"] not in reached.release.to_rows()
+        missed = run(method, rows, tree, ["s"], Fraction("0.500001"))
+        assert sorted(missed.release.to_rows()) == sorted(rows)
+        # 1 / 4 of all records hold s: only the empty antecedent tells.
+        assert run(method, [["s"], [], [], []], tree, ["s"], "1/4").promise.sensitive == ()
+        alone = run(method, [["s"], [], [], []], tree, ["s"], "1/4", prior=False)
+        assert alone.release.to_rows().count(["s"]) == 1
+
+
+def test_only_sensitive_items():
+    tree = Tree({"R": None, "a": "R", "b": "R"})
+    for method in METHODS:
+        made = run(method, [["s", "t"], ["s"], ["s"]], tree, ["s", "t"], Fraction(1, 2))
+        rows = made.release.to_rows()
+        assert not reference.violations(rows, Fraction(1, 2), ["s", "t"])
+
+
+def test_odds_are_exact():
+    """`no * without <= yes * with` says just what with / all >= ρ says, whatever ρ."""
+    rhos = [Fraction(p, q) for q in range(1, 12) for p in range(1, q + 1)]
+    rhos += [Fraction("0.333333333333333"), Fraction("0.66666666666666667"), Fraction("1e-9")]
+    rhos += [Fraction("0.9999999999999"), Fraction(10**12 - 1, 2 * 10**12)]
+    for rho in rhos:
+        for n in (1, 2, 3, 7, 10):
+            yes, no = odds(rho, n)
+            for size in range(1, n + 1):
+                for held in range(size + 1):
+                    said = no * (size - held) <= yes * held
+                    assert said == (Fraction(held, size) >= rho), (rho, n, held, size)
+
+
+@every_method
+@pytest.mark.parametrize("rho", [0, -0.5, 1.01, "2", "x", True, None, float("nan")])
+def test_a_rho_that_means_nothing(method, rho):
+    with pytest.raises(ParameterError, match="rho is"):
+        method(rho=rho)
+
+
+@every_method
+def test_rho_is_what_was_written(method):
+    assert method(rho=0.7).rho == method(rho="0.7").rho == method(rho="7/10").rho == Fraction(7, 10)
+    assert method(rho=1).rho == 1
+
+
+@timed_methods
+@pytest.mark.parametrize("budget", [0, -1, True, "1"])
+def test_a_budget_that_means_nothing(method, budget):
+    with pytest.raises(ParameterError, match="budget is"):
+        method(rho=0.5, budget=budget)
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("rows", "sensitive", "said"),
+    [
+        ([["a", "s"]], ["x", "s"], "1 of 2 sensitive items do not occur"),
+        ([["a", "s"]], [], "no sensitive items are given"),
+        ([["a", "s"]], "s", "given as the text 's'"),
+        ([], ["s"], "sensitive items do not occur"),
+    ],
+)
+def test_sensitive_items_that_mean_nothing(method, rows, sensitive, said):
+    tree = Tree({"R": None, "a": "R", "b": "R"})
+    with pytest.raises(InputError, match=said):
+        run(method, rows, tree, sensitive, 0.5)
+
+
+@every_method
+def test_no_records(method):
+    table = TransactionTable.from_rows([["a", "s"]]).take([])
+    given = {"taxonomy": Taxonomy.balanced(["a", "b"])} if "taxonomy" in method.requires else {}
+    with pytest.raises(InputError, match="no records"):
+        method(rho=0.5).anonymize(table, sensitive=["s"], **given)
+
+
+@pytest.mark.parametrize("method", [TDControl, RhoFamily])
+def test_sensitive_items_inside_the_taxonomy(method):
+    tree = Tree({"R": None, "a": "R", "s": "R"})
+    with pytest.raises(InputError, match="1 of 1 sensitive items are in the taxonomy"):
+        run(method, [["a", "s"], ["a"]], tree, ["s"], 0.5)

@@ -37,6 +37,7 @@ from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
     from setveil.registry import Entry, Param
     from setveil.release.base import Anonymization
 
@@ -184,7 +185,7 @@ def run(  # one parameter per option of the command line
     only_one_stdin(data, taxonomy)
     must_be_free(out, force=force, directory=True)
     if key is not None:
-        _check_key(key, out, force=force)
+        _check_key(key, out, [data, taxonomy], force=force)
     method = entry.target(**params)
     if "taxonomy" in method.requires and taxonomy is None:
         raise ParameterError(
@@ -206,6 +207,7 @@ def run(  # one parameter per option of the command line
         if taxonomy is not None and "taxonomy" in method.requires:
             tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
             inputs["taxonomy"] = tree.for_items(_items(table), missing=missing)
+            _note_added_leaves(tree, inputs["taxonomy"], quiet=quiet)
         if seed is not None and engine == "local":
             say(f"{entry.name} draws nothing at random: --seed changes nothing", quiet=quiet)
         progress("anonymizing")
@@ -227,14 +229,32 @@ def run(  # one parameter per option of the command line
         _print(result)
 
 
-def _check_key(key: Path, out: Path, *, force: bool) -> None:
-    if out.absolute() in key.absolute().parents:
+def _check_key(key: Path, out: Path, inputs: list[str | None], *, force: bool) -> None:
+    """Refuse a place for the key that would publish it or cost a file, whatever --force says."""
+    place = key.resolve()
+    if any(given not in {None, "-"} and Path(str(given)).resolve() == place for given in inputs):
+        raise ParameterError(
+            "the key would replace a file that this command reads",
+            where=str(key),
+            fix="name another file for the key",
+        )
+    if out.resolve() in {place, *place.parents}:
         raise ParameterError(
             "the key would lie inside the release, which is meant to be published",
             where=str(key),
             fix="keep the key elsewhere",
         )
     must_be_free(key, force=force)
+
+
+def _note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> None:
+    added = used.n_leaves - given.n_leaves
+    if added:
+        say(
+            f"Items that are categories of the tree, or not in it: the leaf counts of the release "
+            f"grow by {added:,}, which tells those who have the tree that such items occur.",
+            quiet=quiet,
+        )
 
 
 def _items(table: "TransactionTable") -> list[str]:

@@ -32,5 +32,3 @@ def rho_instance(rng, *, n_others=7, n_sensitive=3, n_inner=3):
         Fraction(int(rng.integers(1, 21)), 20),
         bool(rng.random() < 0.6),
     )
-
-

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from setveil.data.taxonomy import Taxonomy
 from setveil.errors import InfeasibleError, InputError, ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Anonymization
 
 
@@ -61,6 +61,10 @@ def check_enough(table: TransactionTable, k: int) -> None:
 
 def leaf_rows(table: TransactionTable, taxonomy: Taxonomy) -> LeafRows:
     """Sort the records canonically and map their items to leaves of the taxonomy."""
+    if not isinstance(taxonomy, Taxonomy):
+        raise ParameterError(
+            f"taxonomy is {taxonomy!r}", fix="pass a Taxonomy, for example Taxonomy.read(path)"
+        )
     occurring = np.flatnonzero(table.supports())
     names = [table.vocabulary[i] for i in occurring.tolist()]
     tree = taxonomy.for_items(names)

@@ -101,8 +101,14 @@ class Clump:
 
     def __post_init__(self) -> None:
         check_k(self.k)
-        if self.r is not None and self.r < 1:
-            raise ParameterError(f"r is {self.r}", fix="use 1 or more, or none for all clusters")
+        if self.r is not None and (
+            isinstance(self.r, bool) or not isinstance(self.r, int) or self.r < 1
+        ):
+            raise ParameterError(
+                f"r is {self.r!r}", fix="use a whole number of 1 or more, or none for all clusters"
+            )
+        if not isinstance(self.distinct, bool):
+            raise ParameterError(f"distinct is {self.distinct!r}", fix="use True or False")
         if self.objective not in OBJECTIVES:
             raise ParameterError(
                 f"objective is {self.objective!r}", fix=f"use one of {', '.join(OBJECTIVES)}"
@@ -130,7 +136,7 @@ class Clump:
             vectors.whole,
             vectors.n_nodes,
             self.k,
-            -1 if self.r is None else self.r,
+            -1 if self.r is None else min(self.r, len(rows)),
             self.objective == "increment",
         )
         if progress:

@@ -15,7 +15,13 @@ from setveil.engine import Local
 from setveil.errors import ParameterError
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.kernels.exchange import exchange
-from setveil.kernels.gather import cluster_blocks, dense_heads, row_sums, split_by_counts
+from setveil.kernels.gather import (
+    cells_value,
+    cluster_blocks,
+    dense_heads,
+    row_sums,
+    split_by_counts,
+)
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
@@ -36,6 +42,7 @@ NEAREST = 64  # candidates looked at exactly while a cluster grows
 REACH = 500  # how many records away, in the order of the splits, an exchange may look
 TRIES = 8  # clusters an exchange is tried with exactly
 PASSES = 3  # over all records
+FEW = 500  # records up to which a second start is tried
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,11 +68,32 @@ def solve_region(region: Region) -> dict[int, tuple[Int64Array, Int64Array]]:
         region.starts, region.nodes, region.weights, region.heavy, own,
         region.shift, region.n_nodes, region.k, block, max(NEAREST, 2 * region.k),
     )  # fmt: skip
-    label = exchange(
+    labels = [_improved(region, order, borders)]
+    if len(region.records) <= FEW:
+        # Where it costs nothing, also start from neighbours in sorted order: equal records then
+        # stand together, which splitting and growing may have torn apart.
+        cuts = np.arange(len(region.records) // region.k + 1) * region.k
+        cuts[-1] = len(region.records)
+        labels.append(_improved(region, np.arange(len(region.records)), cuts))
+    best = max(labels, key=lambda label: _kept(region, own, label))  # the first of equals
+    return {region.number: (region.records, best)}
+
+
+def _improved(region: Region, order: Int64Array, borders: Int64Array) -> Int64Array:
+    """Return the cluster of each record after the exchanges that start from given clusters."""
+    label: Int64Array = exchange(
         region.starts, region.nodes, region.weights, region.heavy, region.n_nodes,
         order, borders, region.k, max(REACH // region.k, 1), TRIES, PASSES,
     )  # fmt: skip
-    return {region.number: (region.records, label)}
+    return label
+
+
+def _kept(region: Region, own: Int64Array, label: Int64Array) -> int:
+    """Return what a clustering keeps."""
+    borders = np.concatenate([[0], np.cumsum(np.bincount(label))])
+    order = np.argsort(label, kind="stable")
+    dense = np.zeros(region.n_nodes, dtype=np.int64)
+    return cells_value(region.starts, region.nodes, region.weights, own, order, borders, dense)
 
 
 @register(

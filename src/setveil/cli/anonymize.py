@@ -45,6 +45,7 @@ from setveil.cli.sensitive import (
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
+    from setveil.data.taxonomy import Taxonomy
     from setveil.registry import Entry
     from setveil.release.base import Anonymization
 
@@ -167,7 +168,7 @@ def run(  # one parameter per option of the command line
     only_one_stdin(data, taxonomy)
     must_be_free(out, force=force, directory=True)
     if key is not None:
-        _check_key(key, out, force=force)
+        _check_key(key, out, [data, taxonomy, sensitive], force=force)
     method = entry.target(**params)
     check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share)
     if "taxonomy" in method.requires and taxonomy is None:
@@ -197,8 +198,9 @@ def run(  # one parameter per option of the command line
         if "sensitive" in method.requires:
             inputs["sensitive"] = secret
         if taxonomy is not None and "taxonomy" in method.requires:
+            given = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
             inputs["taxonomy"] = tree_for_ordinary(
-                read_taxonomy(taxonomy, parents=parents, quiet=quiet),
+                given,
                 table,
                 secret,
                 missing=missing,
@@ -206,6 +208,7 @@ def run(  # one parameter per option of the command line
                 in_tree="take-out" if drawn else sensitive_in_tree,
                 quiet=quiet,
             )
+            _note_added_leaves(given, inputs["taxonomy"], quiet=quiet)
         progress("anonymizing")
         made = method.anonymize(table, **inputs)
         progress("writing")
@@ -231,8 +234,16 @@ def run(  # one parameter per option of the command line
         _print(result)
 
 
-def _check_key(key: Path, out: Path, *, force: bool) -> None:
-    if out.absolute() in key.absolute().parents:
+def _check_key(key: Path, out: Path, inputs: list[str | None], *, force: bool) -> None:
+    """Refuse a place for the key that would publish it or cost a file, whatever --force says."""
+    place = key.resolve()
+    if any(given not in {None, "-"} and Path(str(given)).resolve() == place for given in inputs):
+        raise ParameterError(
+            "the key would replace a file that this command reads",
+            where=str(key),
+            fix="name another file for the key",
+        )
+    if out.resolve() in {place, *place.parents}:
         raise ParameterError(
             "the key would lie inside the release, which is meant to be published",
             where=str(key),
@@ -250,6 +261,16 @@ def _say_what_changes_nothing(
         say(f"{entry.name} generalizes nothing: --taxonomy changes nothing", quiet=quiet)
     if seed is not None and engine == "local":
         say(f"{entry.name} draws nothing at random: --seed changes nothing", quiet=quiet)
+
+
+def _note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> None:
+    added = used.n_leaves - given.n_leaves
+    if added > 0:
+        say(
+            f"Items that are categories of the tree, or not in it: the leaf counts of the release "
+            f"grow by {added:,}, which tells those who have the tree that such items occur.",
+            quiet=quiet,
+        )
 
 
 def _engine(name: str, seed: int | None) -> Any:

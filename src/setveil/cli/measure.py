@@ -1,5 +1,6 @@
 """``setveil measure``: what a release lost against the original."""
 
+from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -138,7 +139,10 @@ def _must_belong_together(
     published: "Release", table: "TransactionTable", key: "Key | None", tree: "Taxonomy | None"
 ) -> None:
     """Refuse to compare a release with data it cannot come from."""
-    fits = len(published) <= len(table)
+    here = sorted((len(row) for row in published.to_rows()), reverse=True)
+    there = sorted(table.lengths.tolist(), reverse=True)
+    # No record is published longer than it was, so neither is the i-th longest one.
+    fits = len(here) <= len(there) and all(map(le, here, there))
     if key is not None:
         fits = fits and len(key) == len(published) and bool((key.records < len(table)).all())
         if tree is not None or published.form == "suppressed":

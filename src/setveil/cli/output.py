@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 import typer
@@ -204,6 +205,8 @@ def reported() -> Iterator[None]:
     means "violated"). Anything else is a fault of setveil's and keeps its traceback.
     """
     try:
+        if sys.stdout is None:  # closed by whoever started us
+            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (to the end)
         yield
         sys.stdout.flush()
     except SetveilError as error:

@@ -14,23 +14,25 @@ if TYPE_CHECKING:
 def balanced_nodes(items: Iterable[str], fanout: int) -> tuple[list[str], list[int]]:
     """Return ids and places of the parents of a tree in which each `fanout` neighbours are joined.
 
-    The items come first, then the nodes above them level by level, each named after its first and
-    last item.
+    The items come first, then the nodes above them level by level. Their names tell level and
+    place and no item: a release shows the names of published nodes and of all above them, and a
+    rare item must not be named there.
 
     >>> balanced_nodes(["a", "b", "c"], 2)
-    (['a', 'b', 'c', 'a … b', 'a … c'], [3, 3, 4, 4, -1])
+    (['a', 'b', 'c', 'group 1.1', 'group 2.1'], [3, 3, 4, 4, -1])
     """
-    if fanout < 2:
-        raise ParameterError(f"fanout is {fanout}", fix="use 2 or more")
+    if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
+        raise ParameterError(f"fanout is {fanout!r}", fix="use a whole number of 2 or more")
     ids = list(dict.fromkeys(items))
     if not ids:
         raise InputError("a taxonomy needs at least one item", fix="give data with items")
     taken = set(ids)
     parents = [-1] * len(ids)
-    first, last = list(ids), list(ids)
     level = list(range(len(ids)))
+    height = 0
     while len(level) > 1:
-        above = []
+        height += 1
+        above: list[int] = []
         for start in range(0, len(level), fanout):
             group = level[start : start + fanout]
             if len(group) == 1:  # a category of one would say nothing: it joins a level higher
@@ -40,8 +42,6 @@ def balanced_nodes(items: Iterable[str], fanout: int) -> tuple[list[str], list[i
                 parents[child] = len(ids)
             above.append(len(ids))
             parents.append(-1)
-            first.append(first[group[0]])
-            last.append(last[group[-1]])
-            ids.append(fresh_id(f"{first[-1]} … {last[-1]}", taken, " …"))
+            ids.append(fresh_id(f"group {height}.{start // fanout + 1}", taken, "'"))
         level = above
     return ids, parents

@@ -131,7 +131,7 @@ class Taxonomy(NamedTree):
         A node that would have one child is left out, so that every category joins something.
 
         >>> Taxonomy.balanced(["a", "b", "c"], fanout=2).names
-        ('a … c', 'a … b', 'a', 'b', 'c')
+        ('group 2.1', 'c', 'group 1.1', 'a', 'b')
         """
         ids, parents = balanced_nodes(items, fanout)
         return cls.from_nodes(ids, ids, parents)

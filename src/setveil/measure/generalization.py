@@ -44,7 +44,7 @@ def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
     >>> from setveil.release import publish_groups
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> release, _ = publish_groups(tree, group_offsets=[0, 1], group_of=[0, 0], hides=True,
-    ...                             group_nodes=[tree.node("a … b")])
+    ...                             group_nodes=[tree.node("group 1.1")])
     >>> ggd_exact(release, TransactionTable.from_rows([["a"], ["b", "d"]]))
     Fraction(5, 3)
 

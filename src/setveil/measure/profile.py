@@ -171,7 +171,8 @@ def profile(
     occurrences = int(supports.sum())
     lengths = table.lengths if n else np.zeros(1, dtype=np.int64)
     frequent = np.argsort(-supports, kind="stable")[: min(top, items)]
-    rates = [uniqueness(table, j, samples=samples, rng=rng) for j in range(1, m + 1) if n]
+    most = min(m, max(int(lengths.max()), 3))  # beyond the longest record nothing changes
+    rates = [uniqueness(table, j, samples=samples, rng=rng) for j in range(1, most + 1) if n]
     return Profile(
         records=n,
         items=items,

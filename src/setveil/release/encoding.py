@@ -89,10 +89,13 @@ def _to_csv(records: Records) -> bytes:
 
 
 def _from_csv(data: bytes) -> Rows:
+    limit = csv.field_size_limit(max(len(data), csv.field_size_limit()))
     try:
         return list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
     except csv.Error as error:
         raise ReleaseError(f"the data file is not CSV ({error})") from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 FORMATS: dict[str, tuple[Callable[[Records], bytes], Callable[[bytes], Rows]]] = {

@@ -373,7 +373,7 @@ def publish_groups(
     >>> release, key = publish_groups(tree, group_offsets=[0, 1, 3], group_nodes=[0, 2, 1],
     ...                               group_of=[0, 1, 0], hides=True)
     >>> release.to_rows(), key.records.tolist()
-    ([['a', 'b'], ['a … b'], ['a … b']], [1, 0, 2])
+    ([['a', 'b'], ['group 1.1'], ['group 1.1']], [1, 0, 2])
     """
     offsets = np.asarray(group_offsets, dtype=np.int64)
     members = np.asarray(group_of, dtype=np.int64)

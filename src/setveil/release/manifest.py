@@ -171,7 +171,7 @@ def rebuild_tree(nodes: Any) -> Taxonomy:  # noqa: ANN401  (JSON from a file)
     """Return the tree that :func:`describe_tree` described, or say what is wrong with it.
 
     >>> rebuild_tree(describe_tree(Taxonomy.balanced(["a", "b"]))).names
-    ('a … b', 'a', 'b')
+    ('group 1.1', 'a', 'b')
     """
     if not isinstance(nodes, list) or not all(isinstance(node, dict) for node in nodes):
         raise ReleaseError("the tree of the release is damaged: it is not a list of nodes")

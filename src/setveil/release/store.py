@@ -12,7 +12,7 @@ import hashlib
 import io
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from setveil.release.forms import form_of, rebuild
 from setveil.release.manifest import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from setveil.guarantee.base import Guarantee
     from setveil.release.base import Release
@@ -98,9 +98,11 @@ def save(
         manifest = _describe(release, data, format, method=method, params=params, promise=promise)
         text = manifest.to_json().encode()
         folder.mkdir(parents=True, exist_ok=True)
-        _write_whole(folder / manifest.file, data)
-        _write_whole(folder / MANIFEST, text)
-        _remove_leftovers(folder, keep={manifest.file, MANIFEST})
+        with _alone_in(folder):
+            _check_free(folder, force=force)
+            _write_whole(folder / manifest.file, data)
+            _write_whole(folder / MANIFEST, text)
+            _remove_leftovers(folder, keep={manifest.file, MANIFEST})
     except OSError as error:
         raise ReleaseError(
             f"cannot write the release: {error.strerror or error}",
@@ -286,6 +288,22 @@ def _check_free(folder: Path, *, force: bool) -> None:
             where=str(folder),
             fix="choose another directory",
         )
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Let other processes that save into the same directory wait until this one is done."""
+    if os.name != "posix":
+        yield
+        return
+    import fcntl  # noqa: PLC0415  (POSIX only)
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:

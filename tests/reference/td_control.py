@@ -29,7 +29,7 @@ def hit(rules, cost, rank):
     return picked
 
 
-def suppress(rows, rho, sensitive, cost, rank, first=None):
+def suppress(rows, rho, sensitive, cost, *, rank, first=None):
     """Return what SuppressControl suppresses, in order."""
     rows = [set(row) for row in rows]
     picked = []
@@ -47,11 +47,11 @@ def frequent(rows, rho, sensitive):
 
 def suppress_control(rows, rho, sensitive, *, prior):
     """Return what SuppressControl suppresses, the empty antecedent first."""
-    items = sorted({x for row in rows for x in row} - sensitive) + sorted(sensitive)
+    items = sorted(sensitive) + sorted({x for row in rows for x in row} - sensitive)
     rank = {x: i for i, x in enumerate(items)}
     cost = {x: Fraction(sum(x in row for row in rows)) for x in items}
     before = frequent(rows, rho, sensitive) if prior else []
-    return before + suppress([row - set(before) for row in rows], rho, sensitive, cost, rank)
+    return before + suppress([row - set(before) for row in rows], rho, sensitive, cost, rank=rank)
 
 
 class TopDown:
@@ -60,10 +60,7 @@ class TopDown:
     def __init__(self, rows, rho, sensitive, tree):
         self.rows, self.rho, self.sensitive, self.tree = rows, rho, sensitive, tree
         self.gone, self.log = set(), []
-        self.names = sorted(sensitive)
-        self.rank = {v: v for v in range(len(tree))} | {
-            a: len(tree) + i for i, a in enumerate(self.names)
-        }
+        self.rank = {v: i for i, v in enumerate([*sorted(sensitive), *range(len(tree))])}
 
     def occurrences(self, v):
         if v in self.sensitive:
@@ -100,7 +97,9 @@ class TopDown:
         """Return what must be suppressed when `first` are new in the cut, and its loss."""
         tokens = {*cut, *self.sensitive}
         cost = {v: self.occurrences(v) * (1 - self.loss(v)) for v in tokens}
-        picked = suppress(self.recoded(cut), self.rho, self.sensitive, cost, self.rank, first)
+        picked = suppress(
+            self.recoded(cut), self.rho, self.sensitive, cost, rank=self.rank, first=first
+        )
         return picked, sum(cost[v] for v in picked)
 
     def run(self, *, prior):
@@ -108,7 +107,7 @@ class TopDown:
             self.gone |= set(frequent(self.rows, self.rho, self.sensitive))
         cost = {a: Fraction(self.occurrences(a)) for a in self.sensitive}
         bare = [row & self.sensitive - self.gone for row in self.rows]
-        self.gone |= set(suppress(bare, self.rho, self.sensitive, cost, self.rank))
+        self.gone |= set(suppress(bare, self.rho, self.sensitive, cost, rank=self.rank))
         root = self.narrow(0)
         cut = {root}
         while True:

@@ -172,8 +172,12 @@ class RuleSuppression:
                 return True
 
     def _hitting(self, rules: Int32Array) -> tuple[Int32Array, Int64Array]:
-        """Choose tokens of the view that hit the rules; of equals the lowest token."""
-        order = np.argsort(self.view.tokens).astype(np.int32)
+        """Choose tokens of the view that hit the rules; of equals a sensitive one, then the lowest.
+
+        A sensitive token takes all longer rules about it along.
+        """
+        tokens = self.view.tokens
+        order = np.lexsort((tokens, tokens < self.sensitive_from)).astype(np.int32)
         rank = np.empty(len(order) + 1, dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         rank[-1] = -1

@@ -203,7 +203,7 @@ def test_more_than_65536_leaves():
 def test_a_cut_to_start_from():
     tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     leaves = tree.leaf_of(["a", "a", "c", "c"])
-    start = (tree.node("a … b"),)
+    start = (tree.node("group 1.1"),)
     records = Records(tree=tree, offsets=np.arange(5), leaves=leaves, nodes=start)
     found = raise_rare(records, k=2, m=2)
     assert (found.nodes, found.cost, len(found.log)) == ([1], 4, 0)

@@ -1,5 +1,6 @@
 """The check of (h, k, p)-coherence against enumeration, its witnesses, its limits, bad input."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -55,9 +56,9 @@ def test_order_of_the_records_does_not_matter(case, random):
     rows, sensitive = case
     promise = Coherence(h=0.5, k=2, p=3, sensitive=sensitive)
     shuffled = random.sample(rows, len(rows))
-    assert promise.check(TransactionTable.from_rows(rows)) == promise.check(
-        TransactionTable.from_rows(shuffled)
-    )
+    found, again = (promise.check(TransactionTable.from_rows(r)) for r in (rows, shuffled))
+    # The search may look at a few itemsets more or fewer; what it says is the same.
+    assert replace(again, checked=found.checked) == found
 
 
 def test_witness_names_the_secret_and_how_sure_it_is():

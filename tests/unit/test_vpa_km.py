@@ -131,7 +131,7 @@ def test_parts_are_subtrees_with_about_as_many_occurrences():
     rows = leaf_rows(TransactionTable.from_rows([items]), Taxonomy.balanced(items))
     tree = rows.taxonomy
     assert [tree.names[first] for first, _ in domain_parts(rows, 4)] == [
-        "i00 … i03", "i04 … i07", "i08 … i11", "i12 … i15",
+        "group 1.1", "group 1.2", "group 1.3", "group 1.4",
     ]  # fmt: skip
     assert domain_parts(rows, 1) == [(0, len(tree))]
     many = domain_parts(rows, 100)

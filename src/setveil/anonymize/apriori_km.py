@@ -220,7 +220,7 @@ def raise_rare(
     >>> leaves = tree.leaf_of(["a", "a", "c", "d"])
     >>> found = raise_rare(Records(tree=tree, offsets=np.arange(5), leaves=leaves), k=2, m=1)
     >>> [tree.names[v] for v in found.nodes], found.cost
-    (['c … d'], 4)
+    (['group 1.2'], 4)
     """
     tree, offsets, leaves = records.tree, records.offsets, records.leaves
     m = min(m, int(np.diff(offsets).max(initial=0)))

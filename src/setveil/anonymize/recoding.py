@@ -61,7 +61,8 @@ class GrowingCut:
 
     >>> from setveil.data import Taxonomy, TransactionTable
     >>> table = TransactionTable.from_rows([["a"], ["b", "a"], ["c"]])
-    >>> cut = GrowingCut(leaf_rows(table, Taxonomy.balanced(["a", "b", "c"], fanout=2)))
+    >>> cut = GrowingCut(leaf_rows(table, Taxonomy.from_parents(
+    ...     {"a": "ab", "b": "ab", "ab": "all", "c": "all"})))
     >>> cut.cost(1), cut.cost(0)
     (6, 12)
     >>> cut.raise_to(1)

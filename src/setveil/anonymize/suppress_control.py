@@ -59,9 +59,10 @@ class SuppressControl:
     Departures from print. Rules are "below ρ", as defined, not "at most" as the text also says.
     The empty χ is checked first unless `prior` is off; print begins with one item. From size three
     on only those sensitive items are looked at that an exact search cannot prove safe, which
-    changes nothing. A size with more than a million rules is hit by a sample of them and then
-    listed again; where listing takes too long, the search names one rule per sensitive item and
-    these are hit instead: both are as safe, and the log says which items went that way.
+    changes nothing. Of items that pay equally a sensitive one goes (longer rules about it go with
+    it), then the first by name. A size with more than a million rules is hit by a sample of them
+    and then listed again; where listing takes too long, the search names one rule per sensitive
+    item and these are hit instead: both are as safe, and the log says which items went that way.
 
     Examples
     --------

@@ -245,9 +245,9 @@ def certain_table(
     >>> from setveil.release import publish_groups
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> table = TransactionTable.from_rows([["a", "b", "c"]])
-    >>> pair = tree.node("a … b")
+    >>> pair = tree.node("group 1.1")
     >>> release, _ = publish_groups(tree, group_offsets=[0, 3], group_of=[0], hides=True,
-    ...                             group_nodes=[pair, pair, tree.node("c … d")])
+    ...                             group_nodes=[pair, pair, tree.node("group 1.2")])
     >>> certain_table(release, table, tree).to_rows()  # two of two, but one of c and d
     [['a', 'b']]
     """

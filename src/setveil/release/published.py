@@ -117,7 +117,7 @@ def published_rows(published: Release | TransactionTable) -> PublishedRows:
     ...                             group_of=[0], hides=True)
     >>> rows = published_rows(release)
     >>> [rows.names[i] for i in rows.items.tolist()], rows.number("a"), rows.number("b")
-    (['a … b', 'a'], 1, None)
+    (['group 1.1', 'a'], 1, None)
     """
     return _of_table(TransactionTable.from_rows(published.to_rows()))
 

@@ -48,10 +48,10 @@ def publish_recoded(
     >>> from setveil.data import Taxonomy, TransactionTable
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> table = TransactionTable.from_rows([["c"], ["a", "b", "d"], ["d"]])
-    >>> pair = tree.node("a … b")
+    >>> pair = tree.node("group 1.1")
     >>> release, key = publish_recoded(tree, table, [pair, pair, -1, tree.node("d")])
     >>> release.to_rows(), key.records.tolist(), release.whole
-    ([['a … b', 'd'], ['d'], []], [1, 2, 0], True)
+    ([['group 1.1', 'd'], ['d'], []], [1, 2, 0], True)
     """
     nodes = _checked(taxonomy, table, np.asarray(image))
     mapped = nodes[table.items]

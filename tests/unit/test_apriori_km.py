@@ -143,7 +143,7 @@ def test_a_long_record_does_not_hurt():
 def test_equal_long_records_need_no_walk_through_their_subsets():
     names = [f"i{n:03}" for n in range(164)]
     result = run([names] * 7, 5, 20, Taxonomy.balanced(names))
-    assert result.release.to_rows() == [names] * 7
+    assert [sorted(row) for row in result.release.to_rows()] == [names] * 7
     assert result.log == ()
 
 

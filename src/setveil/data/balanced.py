@@ -33,6 +33,7 @@ def balanced_nodes(items: Iterable[str], fanout: int) -> tuple[list[str], list[i
     while len(level) > 1:
         height += 1
         above: list[int] = []
+        width = len(str(-(-len(level) // fanout)))  # leading zeros: names sort as places do
         for start in range(0, len(level), fanout):
             group = level[start : start + fanout]
             if len(group) == 1:  # a category of one would say nothing: it joins a level higher
@@ -42,6 +43,6 @@ def balanced_nodes(items: Iterable[str], fanout: int) -> tuple[list[str], list[i
                 parents[child] = len(ids)
             above.append(len(ids))
             parents.append(-1)
-            ids.append(fresh_id(f"group {height}.{start // fanout + 1}", taken, "'"))
+            ids.append(fresh_id(f"group {height}.{start // fanout + 1:0{width}}", taken, "'"))
         level = above
     return ids, parents

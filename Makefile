@@ -44,7 +44,7 @@ $(VENV)/.installed: $(VENV)/.made
 
 $(VENV)/.installed-%: $(VENV)/.installed
 	@echo "installing what '$*' needs ..."
-	@$(PIP) --group $*
+	@$(PIP) --editable '.[text]' --group $*
 	@touch $@
 
 demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report

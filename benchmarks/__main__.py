@@ -19,6 +19,10 @@ GROUPS = {
     "k^m-anonymity": "benchmarks.km",
     "ρ-uncertainty": "benchmarks.rho",
     "ρ-uncertainty, the check": "benchmarks.rho_check",
+    "Text": "benchmarks.text",
+    "Query logs": "benchmarks.query_log",
+    "COAT": "benchmarks.coat",
+    "Relatedness": "benchmarks.relatedness",
     "Command line": "benchmarks.commands",
 }
 

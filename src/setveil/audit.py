@@ -121,8 +121,8 @@ class Run:
 def applicable(*, taxonomy: bool, sensitive: bool = False) -> list[Entry]:
     """Return the registered anonymizers that need nothing beyond the data and what is there.
 
-    >>> [entry.name for entry in applicable(taxonomy=False, sensitive=True)][:2]
-    ['coherence', 'simple-suppression']
+    >>> [entry.name for entry in applicable(taxonomy=False, sensitive=True)][:3]
+    ['coat', 'coherence', 'pcta']
     """
     there = {"taxonomy"} if taxonomy else set()
     there |= {"sensitive"} if sensitive else set()

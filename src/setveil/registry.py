@@ -40,8 +40,8 @@ KINDS = ("anonymizer", "guarantee", "attack", "relatedness")
 BUILT_IN = {
     "anonymizer": ("setveil.anonymize",),
     "guarantee": ("setveil.guarantee",),
-    "attack": (),
-    "relatedness": (),
+    "attack": ("setveil.attack",),
+    "relatedness": ("setveil.relatedness",),
 }
 
 

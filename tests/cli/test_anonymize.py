@@ -17,12 +17,15 @@ def test_every_method_gives_a_release_that_loads_and_a_private_key(clinic, metho
     result = clinic.anonymize(method, "--key", clinic.key)
     assert result.exit_code == 0, result.output
     release = setveil.load_release(clinic.release)
-    assert len(release) == len(VISITS)
     promise = setveil.load_manifest(clinic.release).promise
-    verdict = setveil.guarantee.from_manifest(promise["name"], promise["params"]).check(release)
-    assert (verdict.holds, verdict.exact) == (True, True)
+    if promise is None:
+        assert "this method promises nothing" in result.stdout
+    else:
+        assert len(release) == len(VISITS)
+        verdict = setveil.guarantee.from_manifest(promise["name"], promise["params"]).check(release)
+        assert (verdict.holds, verdict.exact) == (True, True)
     assert stat.S_IMODE(clinic.key.stat().st_mode) == 0o600
-    assert sorted(setveil.load_key(clinic.key).records.tolist()) == list(range(len(VISITS)))
+    assert set(setveil.load_key(clinic.key).records.tolist()) == set(range(len(VISITS)))
     assert "promise:" in result.stdout
     assert "do not publish" in result.stdout
     manifest = (clinic.release / "manifest.json").read_text()

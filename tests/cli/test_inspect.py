@@ -22,6 +22,7 @@ def test_says_what_the_file_holds_in_plain_words(clinic):
         "items over all records       16",
         "items per record             1 to 3, median 2, mean 2.00",
         "density                      40.000%",
+        "type-token ratio (ttr)       0.3125",
     ]:
         assert f"{line}\n" in result.stdout
     assert "cough (50.0%), flu (50.0%), cold (37.5%)" in result.stdout
@@ -35,6 +36,7 @@ def test_json_holds_the_figures_and_nothing_else(clinic):
     found = json.loads(result.stdout)
     assert found["schema"] == 1
     assert (found["records"], found["items"], found["occurrences"]) == (8, 5, 16)
+    assert found["ttr"] == 5 / 16
     for m in (1, 2, 3):
         expected = pytest.approx(float(reference.uniqueness(VISITS, m)))
         assert found[f"unique_{m}"] == found[f"unique_{m}_low"] == expected
@@ -113,6 +115,7 @@ def test_an_empty_table_has_a_profile():
     found = profile(TransactionTable.from_rows([]))
     assert found.uniqueness == ()
     assert found.density == 0.0
+    assert found.ttr == 0.0
     assert found.sentences() == []
 
 

@@ -2,12 +2,22 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from hypothesis import strategies as st
 from tests.reference import worlds
 from tests.strategies import occurring, tables_with_taxonomy
 
 from setveil.data import Taxonomy, TransactionTable
-from setveil.release import GeneralizedRelease
+from setveil.release import (
+    EncodedRelease,
+    GeneralizedRelease,
+    SetGeneralizedRelease,
+    SplitRelease,
+)
+from setveil.release.set_labels import members_of
+
+JOINT = (EncodedRelease, SplitRelease)
+"""Forms whose records say something only together; each has its own comparison with all worlds."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +47,13 @@ class Case:
         return self.tree.for_items(ordinary).without(secret)
 
     def inputs(self, target):
-        """Return what the method requires, and nothing else."""
+        """Return what the method requires, and what makes its draws repeatable."""
         there = {"taxonomy": self.given_tree(target), "sensitive": self.sensitive}
         assert target.requires <= set(there), f"say here how to make {target.requires}"
-        return {name: value for name, value in there.items() if name in target.requires}
+        given = {name: value for name, value in there.items() if name in target.requires}
+        if "rng" in getattr(target, "accepts", ()):
+            given["rng"] = np.random.default_rng(0)  # what is drawn is always the same
+        return given
 
     def whole_tree(self, target):
         """Return the tree that the release is about: a leaf for every item of the table."""
@@ -89,6 +102,10 @@ class Meaning:
         else:
             self.rows = release.to_rows()
             self.domain = sorted(occurring(case.table))
+            self.groups = None
+            if isinstance(release, SetGeneralizedRelease):
+                self.rows = [[members_of(label) for label in row] for row in self.rows]
+                self.groups = {group for row in self.rows for group in row}
             self.vocabulary = {item for row in self.rows for item in row}
         self.originals = self.items_of(case.table)
 
@@ -101,6 +118,8 @@ class Meaning:
     def allows(self, place, original):
         """Tell whether a published record may stand for an original."""
         if not self.generalized:
+            if self.groups is not None:
+                return worlds.sets_allow(self.groups, self.rows[place], original)
             return worlds.suppressed_allows(self.vocabulary, self.rows[place], original)
         return worlds.allows(
             self.tree,
@@ -113,6 +132,8 @@ class Meaning:
     def worlds(self, place):
         """Return all originals that a published record may stand for."""
         if not self.generalized:
+            if self.groups is not None:
+                return worlds.sets_worlds(self.groups, self.rows[place], self.domain)
             return worlds.suppressed_worlds(self.vocabulary, self.rows[place], self.domain)
         return worlds.worlds(
             self.tree, self.rows[place], hides=self.release.hides, anywhere=self.anywhere

@@ -76,6 +76,20 @@ def suppressed_worlds(vocabulary, published, items):
     return [frozenset(t) for t in subsets if suppressed_allows(vocabulary, published, t)]
 
 
+def sets_allow(groups, published, original):
+    """Tell whether a record of generalized items may stand for an original set of names.
+
+    `groups` are all generalized items of the release, `published` those of the record.
+    """
+    return all((set(group) & set(original) != set()) == (group in published) for group in groups)
+
+
+def sets_worlds(groups, published, items):
+    """Return all sets of `items` that a record of generalized items allows."""
+    subsets = chain.from_iterable(combinations(items, r) for r in range(len(items) + 1))
+    return [frozenset(t) for t in subsets if sets_allow(groups, published, t)]
+
+
 def draws(tree, nodes):
     """Return the chance of every set of leaves when distinct leaves are chosen uniformly."""
     counts = Counter(

@@ -1,7 +1,7 @@
 """The benchmarks run at a small size; losses, which do not depend on the machine, hold there."""
 
 import pytest
-from benchmarks import clustering, commands, read
+from benchmarks import clustering, coat, commands, query_log, read, text
 from benchmarks.__main__ import GROUPS, page
 from benchmarks.row import Row
 
@@ -27,11 +27,35 @@ def test_kernel_and_plain_python_cluster_alike():
     assert row.value > 5  # the target is 40; a busy machine may blur it, not turn it round
 
 
-@pytest.mark.parametrize("measure", [clustering.growth, clustering.memory, commands.run, read.run])
+@pytest.mark.parametrize(
+    "measure",
+    [
+        clustering.growth,
+        clustering.memory,
+        coat.growth,
+        coat.times,
+        commands.run,
+        query_log.reading,
+        query_log.sharing,
+        read.run,
+        text.run,
+    ],
+)
 def test_the_rest_runs(measure):
     rows = measure(small=True)
     assert rows
     assert all(row.value > 0 for row in rows)
+
+
+def test_the_attack_on_hashed_items_beats_guessing():
+    read_, ranked, unrelated, _ = query_log.inverting(small=True)
+    assert read_.value > 2 * ranked.value
+    assert unrelated.value < ranked.value + 5
+
+
+def test_bits_and_plain_sets_give_the_same_release():
+    (row,) = coat.against_plain_python(small=True)
+    assert row.value > 3  # 31 on an idle machine
 
 
 def test_the_page_says_what_was_missed():

@@ -11,7 +11,18 @@ import setveil
 
 PACKAGE = Path(setveil.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
-HEAVY = ("numba", "polars", "scipy", "jinja2", "vl_convert", "pandas", "pyarrow")
+HEAVY = (
+    "numba",
+    "polars",
+    "scipy",
+    "sklearn",
+    "textblob",
+    "nltk",
+    "jinja2",
+    "vl_convert",
+    "pandas",
+    "pyarrow",
+)
 
 # What each part may import besides itself; read it from top to bottom as the data's way.
 ALLOWED = {
@@ -19,11 +30,14 @@ ALLOWED = {
     "registry": {"errors"},
     "kernels": set(),
     "data": {"errors", "kernels"},
+    "text": {"errors", "kernels", "data"},
     "release": {"errors", "registry", "kernels", "data"},
     "guarantee": {"errors", "registry", "kernels", "data", "release"},
     "engine": {"errors"},
     "anonymize": {"errors", "registry", "kernels", "data", "release", "guarantee", "engine"},
-    "measure": {"errors", "registry", "kernels", "data", "release", "guarantee"},
+    "relatedness": {"errors", "registry", "kernels", "data", "text", "release"},
+    "attack": {"errors", "registry", "kernels", "data", "release", "relatedness"},
+    "measure": {"errors", "registry", "kernels", "data", "release", "guarantee", "attack"},
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
         "measure",
@@ -84,7 +98,7 @@ def test_imports_go_one_way(path):
     assert typed <= allowed, f"{part} may not even name {sorted(typed - allowed)}"
 
 
-@pytest.mark.parametrize("judge", ["guarantee", "measure"])
+@pytest.mark.parametrize("judge", ["guarantee", "attack", "measure"])
 def test_the_judge_never_loads_the_judged(judge):
     loaded = modules_after(f"import setveil.{judge}")
     assert not [name for name in loaded if name.startswith("setveil.anonymize")]
@@ -123,7 +137,20 @@ def test_help_loads_nothing_heavy_and_no_command():
 
 
 @pytest.mark.parametrize(
-    "module", ["anonymize", "demo", "inspect", "measure", "taxonomy", "verify"]
+    "module",
+    [
+        "anonymize",
+        "attack",
+        "demo",
+        "extract",
+        "index",
+        "inspect",
+        "measure",
+        "select",
+        "taxonomy",
+        "topics",
+        "verify",
+    ],
 )
 def test_a_commands_help_loads_nothing_heavy(module):
     assert not modules_after(f"import setveil.cli.{module}") & {*HEAVY, "numpy", "rich"}

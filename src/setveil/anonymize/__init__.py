@@ -3,6 +3,7 @@
 from setveil.anonymize.apriori_km import AprioriKm
 from setveil.anonymize.base import Anonymizer
 from setveil.anonymize.clump import Clump
+from setveil.anonymize.coat import Coat
 from setveil.anonymize.coherence import Coherence
 from setveil.anonymize.direct_km import DirectKm
 from setveil.anonymize.gather import Gather
@@ -10,17 +11,23 @@ from setveil.anonymize.hghs import HgHs
 from setveil.anonymize.lra import LRA
 from setveil.anonymize.optimal_km import OptimalKm
 from setveil.anonymize.partition import Partition
+from setveil.anonymize.pcta import PCTA
 from setveil.anonymize.rho_family import RhoFamily
+from setveil.anonymize.secret_sharing import SecretSharing
 from setveil.anonymize.simple_suppression import SimpleSuppression
+from setveil.anonymize.split_personality import SplitPersonality
 from setveil.anonymize.suppress_control import SuppressControl
 from setveil.anonymize.td_control import TDControl
+from setveil.anonymize.token_hashing import TokenHashing
 from setveil.anonymize.vpa_km import VPAKm
 
 __all__ = [
     "LRA",
+    "PCTA",
     "Anonymizer",
     "AprioriKm",
     "Clump",
+    "Coat",
     "Coherence",
     "DirectKm",
     "Gather",
@@ -28,8 +35,11 @@ __all__ = [
     "OptimalKm",
     "Partition",
     "RhoFamily",
+    "SecretSharing",
     "SimpleSuppression",
+    "SplitPersonality",
     "SuppressControl",
     "TDControl",
+    "TokenHashing",
     "VPAKm",
 ]

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Anonymizer(Protocol):
-    """A method with its parameters; `requires` names the inputs it cannot do without."""
+    """A method with its parameters; `requires` names the inputs it cannot do without.
+
+    A method may also have a set `accepts` of inputs that it takes but can do without: ``rng``,
+    where it draws at random (from the operating system, if it gets none), and ``secret``.
+    """
 
     requires: ClassVar[frozenset[str]]
 

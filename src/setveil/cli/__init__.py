@@ -31,10 +31,30 @@ COMMANDS = {
         name="inspect",
         help="Describe a data file and how easily its records are recognised.",
     ),
+    "extract": Lazy(
+        module="setveil.cli.extract",
+        name="extract",
+        help="Turn documents or a query log into records of items.",
+    ),
+    "topics": Lazy(
+        module="setveil.cli.topics",
+        name="topics",
+        help="Find what the records are about, and choose records by topic.",
+    ),
+    "select": Lazy(
+        module="setveil.cli.select",
+        name="select",
+        help="Choose records at random, or so that the table has a wished property.",
+    ),
     "taxonomy": Lazy(
         module="setveil.cli.taxonomy",
         name="taxonomy_app",
         help="Build, check or convert a tree of items.",
+    ),
+    "index": Lazy(
+        module="setveil.cli.index",
+        name="index",
+        help="Count the words of a corpus, so that terms can be compared.",
     ),
     "anonymize": Lazy(
         module="setveil.cli.anonymize",
@@ -45,6 +65,11 @@ COMMANDS = {
         module="setveil.cli.verify",
         name="verify",
         help="Check what a release promises, from nothing but the release.",
+    ),
+    "attack": Lazy(
+        module="setveil.cli.attack",
+        name="attack_app",
+        help="Try to learn from a release what it should not tell.",
     ),
     "measure": Lazy(
         module="setveil.cli.measure",

@@ -1,14 +1,19 @@
 """``setveil anonymize METHOD``: a command for each registered method, with its own options."""
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
+from setveil.cli.constraints import (
+    ANYTHING,
+    PrivacyOption,
+    UtilityOption,
+    read_constraints,
+    unused_constraints,
+)
 from setveil.cli.inputs import (
     DelimiterOption,
     FormatOption,
@@ -24,7 +29,7 @@ from setveil.cli.inputs import (
     read_table,
     read_taxonomy,
 )
-from setveil.cli.method_options import option_for, published_params
+from setveil.cli.method_options import published_params
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -33,6 +38,7 @@ from setveil.cli.output import (
     emit,
     say,
 )
+from setveil.cli.registered import command_of, group_of
 from setveil.cli.sensitive import (
     InTreeOption,
     SensitiveOption,
@@ -56,34 +62,20 @@ REMARKS = {"note", "stop", "warn"}
 INPUTS = {"taxonomy": " --taxonomy tree.csv", "sensitive": " --sensitive sensitive.txt"}
 
 
-class Methods(TyperGroup):
-    """The registered anonymizers as commands."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the methods."""
-        from setveil.registry import entries
-
-        del ctx
-        return [entry.name for entry in entries("anonymizer")]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Build the command of a method; for an unknown one, say which there are."""
-        from setveil.registry import find
-
-        del ctx
-        return command_for(find("anonymizer", cmd_name))
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write each method with the whole line that describes it."""
-        from setveil.registry import entries
-
-        del ctx
-        with formatter.section("Methods"):
-            formatter.write_dl([(each.name, each.summary) for each in entries("anonymizer")])
+def command_for(entry: "Entry") -> Any:
+    """Return the command of one method: its parameters as options, then those all methods share."""
+    needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
+    inputs = "".join(text for name, text in INPUTS.items() if name in needed)
+    return command_of(
+        entry,
+        run,
+        example=lambda options: EXAMPLE.format(name=entry.name, inputs=inputs, options=options),
+        without=unused_constraints(entry),
+    )
 
 
 anonymize_app = typer.Typer(
-    cls=Methods,
+    cls=group_of("anonymizer", "Methods", command_for),
     no_args_is_help=True,
     subcommand_metavar="METHOD DATA -o RELEASE [OPTIONS]",
     rich_markup_mode=None,
@@ -95,34 +87,6 @@ anonymize_app = typer.Typer(
 @anonymize_app.callback()
 def anonymize() -> None:
     """Turn a data file into a release that may be published."""
-
-
-def command_for(entry: "Entry") -> Any:
-    """Return the command of one method: its parameters as options, then those all methods share."""
-    from setveil.registry import params_of
-
-    own = [option_for(param) for param in params_of(entry.target)]
-    given = inspect.signature(run).parameters.values()
-    shared = [parameter for parameter in given if parameter.name not in {"entry", "params"}]
-    names = [parameter.name for parameter in own]
-
-    def command(**values: Any) -> None:
-        params = {name: values.pop(name) for name in names}
-        run(entry, params, **values)
-
-    arguments = [p for p in shared if p.default is p.empty]
-    options = [p for p in shared if p.default is not p.empty]
-    parameters = [*arguments, *own, *options]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
-    command.__doc__ = f"{entry.summary}\n\nPaper: {entry.paper}."
-    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-    options_shown = f" --{names[0]} {own[0].default}" if own else ""
-    needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
-    inputs = "".join(text for name, text in INPUTS.items() if name in needed)
-    example = EXAMPLE.format(name=entry.name, inputs=inputs, options=options_shown)
-    app.command(entry.name, epilog=example)(command)
-    return typer.main.get_command(app)
 
 
 def run(  # one parameter per option of the command line
@@ -142,6 +106,8 @@ def run(  # one parameter per option of the command line
     sensitive: SensitiveOption = None,
     sensitive_share: ShareOption = None,
     sensitive_in_tree: InTreeOption = "error",
+    privacy: PrivacyOption = None,
+    utility: UtilityOption = ANYTHING,
     key: Annotated[
         Path | None,
         typer.Option("--key", metavar="KEY", help="File for the private key (only you read it)."),
@@ -159,6 +125,14 @@ def run(  # one parameter per option of the command line
         Literal["local", "loopback"],
         typer.Option("--engine", help="What runs the parts of the work."),
     ] = "local",
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--secret-file",
+            metavar="FILE",
+            help="Secret of a method that encodes items, at least 16 bytes; drawn if not given.",
+        ),
+    ] = None,
     seed: SeedOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace RELEASE and KEY.")] = False,
     quiet: QuietOption = False,
@@ -168,7 +142,7 @@ def run(  # one parameter per option of the command line
     only_one_stdin(data, taxonomy)
     must_be_free(out, force=force, directory=True)
     if key is not None:
-        _check_key(key, out, [data, taxonomy, sensitive], force=force)
+        _check_key(key, out, [data, taxonomy, sensitive, privacy, secret_file], force=force)
     method = entry.target(**params)
     check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share)
     if "taxonomy" in method.requires and taxonomy is None:
@@ -177,7 +151,9 @@ def run(  # one parameter per option of the command line
             fix="give one with --taxonomy FILE; `setveil taxonomy build` makes one",
         )
     drawn = sensitive_share is not None
-    _say_what_changes_nothing(entry, taxonomy, None if drawn else seed, engine, quiet=quiet)
+    drawing = _drawing(entry, secret_file, seed, quiet=quiet)
+    unused = None if drawn or "rng" in drawing else seed
+    _say_what_changes_nothing(entry, taxonomy, unused, engine, quiet=quiet)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("reading")
         table = read_table(
@@ -190,6 +166,7 @@ def run(  # one parameter per option of the command line
             quiet=quiet,
         )
         inputs: dict[str, Any] = {"engine": _engine(engine, seed), "progress": progress}
+        inputs |= drawing | read_constraints(entry, privacy, utility, quiet=quiet)
         secret: tuple[str, ...] = ()
         if sensitive is not None:
             secret = read_sensitive(sensitive, table)
@@ -234,7 +211,7 @@ def run(  # one parameter per option of the command line
         _print(result)
 
 
-def _check_key(key: Path, out: Path, inputs: list[str | None], *, force: bool) -> None:
+def _check_key(key: Path, out: Path, inputs: list[str | Path | None], *, force: bool) -> None:
     """Refuse a place for the key that would publish it or cost a file, whatever --force says."""
     place = key.resolve()
     if any(given not in {None, "-"} and Path(str(given)).resolve() == place for given in inputs):
@@ -258,7 +235,7 @@ def _say_what_changes_nothing(
     """Tell which of the given options have no effect here."""
     needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
     if taxonomy is not None and "taxonomy" not in needed:
-        say(f"{entry.name} generalizes nothing: --taxonomy changes nothing", quiet=quiet)
+        say(f"{entry.name} uses no tree: --taxonomy changes nothing", quiet=quiet)
     if seed is not None and engine == "local":
         say(f"{entry.name} draws nothing at random: --seed changes nothing", quiet=quiet)
 
@@ -271,6 +248,28 @@ def _note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> N
             f"grow by {added:,}, which tells those who have the tree that such items occur.",
             quiet=quiet,
         )
+
+
+def _drawing(
+    entry: "Entry", secret_file: Path | None, seed: int | None, *, quiet: bool
+) -> dict[str, Any]:
+    """Return the secret or the generator that a method which draws at random gets."""
+    import numpy as np
+
+    accepts: frozenset[str] = getattr(entry.target, "accepts", frozenset())
+    if secret_file is not None:
+        if "secret" not in accepts:
+            raise ParameterError(f"{entry.name} has no secret", fix="leave out --secret-file")
+        return {"secret": secret_file.read_bytes()}
+    if seed is None or "rng" not in accepts:
+        return {}
+    if "privacy" not in accepts:  # drawn constraints are named in the promise anyway
+        say(
+            f"{entry.name} draws from the seed {seed}: whoever finds it can repeat what was "
+            "drawn. Do not publish this release.",
+            quiet=quiet,
+        )
+    return {"rng": np.random.default_rng(seed)}
 
 
 def _engine(name: str, seed: int | None) -> Any:
@@ -314,6 +313,8 @@ def _save(
 def _print(result: Mapping[str, Any]) -> None:
     records, published = result["records"], result["published"]
     source = "" if records == published else f" of {records:,}"
+    if published > records:
+        source = f" from {records:,}"
     typer.echo(f"{result['release']}: {published:,}{source} records by {result['method']}")
     typer.echo(f"promise: {result['promise'] or 'none; this method promises nothing'}")
     if result["sensitive_drawn"] is not None:

@@ -99,8 +99,8 @@ def _folders(out: Path) -> tuple[Path, Path]:
 def _plan() -> list[tuple[str, dict[str, Any]]]:
     """Return the methods that make whole records alike, at each k, and a few for other worries.
 
-    Whole records are what a method is about whose only letter is k; with an m beside it, k
-    counts something else.
+    Whole records are what a method is about that generalizes and whose only letter is k; with an
+    m beside it, k counts something else.
     """
     from setveil.audit import applicable
     from setveil.registry import params_of
@@ -108,7 +108,8 @@ def _plan() -> list[tuple[str, dict[str, Any]]]:
     plan: list[tuple[str, dict[str, Any]]] = []
     for entry in applicable(taxonomy=True):
         letters = {param.name for param in params_of(entry.target)}
-        if "k" in letters and "m" not in letters:
+        needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
+        if "taxonomy" in needed and "k" in letters and "m" not in letters:
             plan += [
                 (entry.name, {**variant, "k": k})
                 for variant in VARIANTS.get(entry.name, ({},))

@@ -82,6 +82,7 @@ def _print(found: "Profile") -> None:
             ("items over all records", f"{found.occurrences:,}"),
             ("items per record", f"{lengths}, median {median:,}, mean {found.length_mean:.2f}"),
             ("density", f"{found.density:.3%}"),
+            ("type-token ratio (ttr)", f"{found.ttr:.4f}"),
             ("records without items", f"{found.empty_records:,}"),
             ("records that repeat another", f"{found.duplicate_records:,}"),
             ("items in a single record", f"{found.rare_items:,}"),

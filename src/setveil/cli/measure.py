@@ -30,9 +30,11 @@ from setveil.cli.output import (
     print_table,
 )
 from setveil.cli.sensitive import SensitiveOption, occurring, read_sensitive
-from setveil.errors import InputError
+from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
@@ -54,7 +56,21 @@ MEANINGS = {
     "tkd": "share of the 100 most frequent itemsets that are no longer certain",
     "rules_kept": "share of the association rules that can still be stated, if only in general",
     "rules_exact": "share of them that can be stated as they were",
+    "ul": "utility loss: itemsets that generalized items may stand for; 1 per suppressed item",
+    "ul_log2": "its logarithm to base 2: it is very small where there are many items",
 }
+
+SCORES = {
+    "accuracy": "share of what was attacked that the guess has right",
+    "accuracy_frequency": "the same by frequency rank alone",
+    "accuracy_random": "the same by names drawn at random",
+    "accuracy_control": "the same by the attack with a reference that is unrelated",
+    "precision": "share of the guesses it was sure of (chance 0.9 and more) that are right",
+    "sure": "share of what was attacked that it was sure of",
+    "tags_read": "share of all tags that were read",
+    "occurrences_read": "share of the tags' occurrences in the records that were read",
+}
+"""What the scores of guesses say, beside the measures of loss."""
 
 
 def measure(
@@ -68,6 +84,10 @@ def measure(
     key: Annotated[
         Path | None,
         typer.Option("--key", metavar="KEY", help="The private key that --key wrote."),
+    ] = None,
+    guess: Annotated[
+        Path | None,
+        typer.Option("--guess", metavar="GUESS", help="Score what `setveil attack` wrote instead."),
     ] = None,
     taxonomy: TaxonomyOption = None,
     missing: MissingOption = "error",
@@ -90,16 +110,22 @@ def measure(
 ) -> None:
     """Measure what a release lost against the original data.
 
-    What cannot be said without the key or the taxonomy is "n/a" (null in JSON).
+    What cannot be said without the key or the taxonomy is "n/a" (null in JSON). With a guess: how
+    right it was, with 95% intervals.
 
     Example: setveil measure release --original visits.csv --key visits.key --taxonomy tree.csv
     """
     import numpy as np
 
-    from setveil.measure import measure_all
+    from setveil.attack import load_guess
+    from setveil.measure import flat, measure_all, score
     from setveil.release.store import load_key, load_release
 
     only_one_stdin(original, taxonomy)
+    if guess is not None and key is None:
+        raise ParameterError(
+            "a guess is compared with the truth, and only the key tells it", fix="give --key KEY"
+        )
     directory = release_directory(release)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
@@ -124,15 +150,36 @@ def measure(
             tree = tree.for_items(names, missing=missing).without(gone).beside(sorted(apart))
         _must_belong_together(published, table, private, tree)
         progress("measuring")
-        rng = None if seed is None else np.random.default_rng(seed)
-        figures = measure_all(
-            published, table, key=private, taxonomy=tree, sensitive=secret, rng=rng
-        )
+        if guess is not None and private is not None:
+            figures = flat(score(load_guess(guess), release=published, original=table, key=private))
+        else:
+            rng = None if seed is None else np.random.default_rng(seed)
+            figures = measure_all(
+                published, table, key=private, taxonomy=tree, sensitive=secret, rng=rng
+            )
     if json:
         emit(figures)
+    elif guess is not None:
+        _print_scores(figures)
     else:
         rows = [(name, value, MEANINGS.get(name, "")) for name, value in figures.items()]
         print_table(["measure", "value", "meaning"], rows)
+
+
+def _print_scores(figures: "Mapping[str, float | int | None]") -> None:
+    """Print each score on a line with the ends of its 95% interval."""
+    names = [name for name in figures if not name.endswith(("_low", "_high"))]
+    rows = [
+        (
+            name,
+            figures[name],
+            figures.get(f"{name}_low"),
+            figures.get(f"{name}_high"),
+            SCORES.get(name, ""),
+        )
+        for name in names
+    ]
+    print_table(["score", "value", "low", "high", "meaning"], rows)
 
 
 def _must_belong_together(
@@ -141,11 +188,12 @@ def _must_belong_together(
     """Refuse to compare a release with data it cannot come from."""
     here = sorted((len(row) for row in published.to_rows()), reverse=True)
     there = sorted(table.lengths.tolist(), reverse=True)
-    # No record is published longer than it was, so neither is the i-th longest one.
-    fits = len(here) <= len(there) and all(map(le, here, there))
+    # No record is published longer than it was, so neither is the i-th longest one; only a split
+    # record may become several.
+    fits = published.form == "split" or (len(here) <= len(there) and all(map(le, here, there)))
     if key is not None:
         fits = fits and len(key) == len(published) and bool((key.records < len(table)).all())
-        if tree is not None or published.form == "suppressed":
+        if tree is not None or published.form != "generalized":
             fits = fits and published.is_consistent_with(table, key, tree)
     if not fits:
         raise InputError(

@@ -1,20 +1,11 @@
 """``setveil taxonomy build|check|export``: trees of items."""
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli import inputs
-from setveil.cli.inputs import (
-    FormatOption,
-    OnErrorOption,
-    ParentsOption,
-    must_be_free,
-    only_one_stdin,
-    read_table,
-)
+from setveil.cli.inputs import OnErrorOption, ParentsOption, only_one_stdin, read_table
 from setveil.cli.output import (
     VIOLATED,
     JsonOption,
@@ -24,15 +15,21 @@ from setveil.cli.output import (
     print_table,
     say,
 )
+from setveil.cli.taxonomy_build import (
+    ForceOption,
+    OutOption,
+    build,
+    must_be_writable,
+    tell_written,
+)
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.taxonomy import Taxonomy
     from setveil.data.taxonomy_files import TaxonomyReport
 
-STDOUT = "-"
-
 taxonomy_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+taxonomy_app.command()(build)
 
 
 @taxonomy_app.callback()
@@ -43,12 +40,8 @@ def taxonomy() -> None:
 FileArgument = Annotated[
     str, typer.Argument(metavar="FILE", help="File of a tree; - reads the standard input.")
 ]
-OutOption = Annotated[
-    str, typer.Option("-o", "--out", metavar="OUT", help="File to write; - is standard output.")
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
 TreeFormatOption = Annotated[
-    Literal["edges", "paths", "nodes"] | None,
+    Literal["edges", "paths", "nodes", "obo", "amnesia"] | None,
     typer.Option("--format", help="Format of FILE; guessed when not given."),
 ]
 IdOption = Annotated[str | None, typer.Option("--id", help="Column of ids in a table of nodes.")]
@@ -64,49 +57,6 @@ DelimiterOption = Annotated[
 HeaderOption = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether line 1 names the columns.")
 ]
-
-
-@taxonomy_app.command()
-def build(
-    *,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="File of records; - reads the standard input.")
-    ],
-    out: OutOption,
-    fanout: Annotated[int, typer.Option("--fanout", min=2, help="Most children of a node.")] = 4,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: inputs.DelimiterOption = None,
-    id: inputs.IdOption = None,  # noqa: A002
-    item: inputs.ItemOption = None,
-    on_error: OnErrorOption = "stop",
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    json: JsonOption = False,
-) -> None:
-    """Build a balanced tree over the sorted items of a data file.
-
-    For data that has no tree of its own. Neighbours in the alphabet are joined, so it serves best
-    where names that sort together belong together.
-
-    Example: setveil taxonomy build visits.csv --fanout 4 -o tree.csv
-    """
-    from setveil.data.taxonomy import Taxonomy
-
-    _must_be_writable(out, force=force, json=json)
-    with Progress(quiet=quiet) as progress:
-        progress("reading")
-        table = read_table(
-            data,
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
-        )
-        tree = Taxonomy.balanced(table.vocabulary.names, fanout=fanout)
-        tree.write(out)
-    _written(tree, out, quiet=quiet, json=json)
 
 
 @taxonomy_app.command()
@@ -193,7 +143,7 @@ def export(
 
     Example: setveil taxonomy export tree.csv -o hierarchy.csv
     """
-    _must_be_writable(out, force=force, json=json)
+    must_be_writable(out, force=force, json=json)
     if names and to != "arx":
         raise ParameterError("--names is for ARX's hierarchy", fix="leave it out")
     with Progress(quiet=quiet) as progress:
@@ -214,7 +164,7 @@ def export(
             tree.write_arx(out, names=names)
         else:
             tree.write(out)
-    _written(tree, out, quiet=quiet, json=json)
+    tell_written(tree, out, quiet=quiet, json=json)
 
 
 def _read(file: str, *, quiet: bool, **options: Any) -> tuple["Taxonomy", "TaxonomyReport"]:
@@ -226,23 +176,6 @@ def _read(file: str, *, quiet: bool, **options: Any) -> tuple["Taxonomy", "Taxon
     for sentence in report.sentences():
         say(sentence, quiet=quiet)
     return tree, report
-
-
-def _must_be_writable(out: str, *, force: bool, json: bool) -> None:
-    if out != STDOUT:
-        must_be_free(Path(out), force=force)
-    elif json:
-        raise ParameterError(
-            "the tree and --json cannot both go to standard output", fix="name a file with -o"
-        )
-
-
-def _written(tree: "Taxonomy", out: str, *, quiet: bool, json: bool) -> None:
-    if json:
-        size = {"nodes": len(tree), "leaves": tree.n_leaves, "height": tree.height}
-        emit({"file": out, **size})
-    elif out != STDOUT:
-        say(f"{tree!r} written to {out}", quiet=quiet)
 
 
 def _facts(tree: "Taxonomy", report: "TaxonomyReport") -> dict[str, Any]:

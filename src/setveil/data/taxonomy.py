@@ -15,12 +15,14 @@ from setveil.data.preorder import find_cycle, preorder_places, sums_below, sums_
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
 
+    from setveil.data.embeddings import Vectors
     from setveil.data.table import Int32Array
+    from setveil.data.wordnet import WordNet
 
 ADDED_ROOT = "*"
 ITSELF = " (itself)"
@@ -137,11 +139,53 @@ class Taxonomy(NamedTree):
         return cls.from_nodes(ids, ids, parents)
 
     @classmethod
+    def from_wordnet(
+        cls,
+        items: Iterable[str],
+        wordnet: WordNet | None = None,
+        *,
+        missing: str = "error",
+        heads: bool = False,
+    ) -> Taxonomy:
+        """Build the tree of WordNet's first senses over `items`; see ``word_tree`` for details.
+
+        >>> from setveil.data.wordnet import WordNet
+        >>> tiny = WordNet.from_senses({"dog": ["dog.n.01"]}, parents={"dog.n.01": "animal.n.01"})
+        >>> Taxonomy.from_wordnet(["dogs"], tiny).ids
+        ('animal.n.01', 'dogs')
+        """
+        from setveil.data.word_tree import word_tree  # noqa: PLC0415  (imports this file)
+
+        return word_tree(items, wordnet, missing=missing, heads=heads)[0]
+
+    @classmethod
+    def from_embeddings(
+        cls,
+        items: Iterable[str],
+        vectors: Vectors,
+        *,
+        fanout: int = 4,
+        named: Collection[str] = (),
+        missing: str = "error",
+    ) -> Taxonomy:
+        """Build a tree that joins items with like vectors; see ``embedding_nodes`` for details.
+
+        >>> from setveil.data.embeddings import Vectors
+        >>> vectors = Vectors(words=("cat", "dog", "oak"), vectors=[[1, 0.1], [1, 0.2], [0, 1]])
+        >>> Taxonomy.from_embeddings(["cat", "dog", "oak"], vectors, fanout=2).ids
+        ('group 1', 'group 2', 'cat', 'dog', 'oak')
+        """
+        from setveil.data.embedding_tree import embedding_nodes  # noqa: PLC0415  (seldom needed)
+
+        nodes = embedding_nodes(items, vectors, fanout=fanout, named=named, missing=missing)
+        return cls.from_nodes(*nodes)
+
+    @classmethod
     def read(
         cls,
         path: str | Path,
         *,
-        format: Literal["edges", "paths", "nodes"] | None = None,  # noqa: A002  (as setveil.read)
+        format: Literal["edges", "paths", "nodes", "obo", "amnesia"] | None = None,  # noqa: A002  (as setveil.read)
         id: str | None = None,  # noqa: A002  (the name of a column, as in from_frame)
         name: str | None = None,
         parent: str | None = None,

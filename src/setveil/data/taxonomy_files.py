@@ -13,6 +13,7 @@ import numpy as np
 from setveil.data.naming import counted
 from setveil.data.sources import Source
 from setveil.data.taxonomy import Taxonomy
+from setveil.data.taxonomy_dialects import DIALECTS, dialect_of
 from setveil.data.taxonomy_formats import (
     Layout,
     Nodes,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-FORMATS = ("edges", "paths", "nodes")
+FORMATS = ("edges", "paths", "nodes", "obo", "amnesia")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,8 @@ class TaxonomyReport:
         was read as one node.
     undefined
         Parents in a table of nodes that have no line of their own; they became tops.
+    obsolete
+        Terms of an ontology that are marked as obsolete; they were left out.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class TaxonomyReport:
     dropped: tuple[tuple[str, str], ...] = ()
     collapsed: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()
+    obsolete: tuple[str, ...] = ()
 
     @property
     def several_parents(self) -> int:
@@ -113,6 +117,8 @@ class TaxonomyReport:
                 f"Made tops, as they have no line of their own: "
                 f"{counted(self.undefined, 'parent')}."
             )
+        if self.obsolete:
+            said.append(f"Left out, as they are obsolete: {counted(self.obsolete, 'term')}.")
         return said
 
 
@@ -136,8 +142,8 @@ def read_taxonomy(
         A text file, plain or compressed (.gz, .zst); ``-`` is standard input.
     format
         ``"edges"`` (child, parent), ``"paths"`` (one leaf-to-root path per line, as ARX and
-        Amnesia write them) or ``"nodes"`` (a table with a column of ids and one of parents);
-        guessed if None.
+        others write them), ``"nodes"`` (a table with a column of ids and one of parents),
+        ``"obo"`` (an ontology) or ``"amnesia"`` (Amnesia's own hierarchies); guessed if None.
     id, name, parent
         Columns of a table of nodes; guessed from its header if None.
     parents
@@ -173,11 +179,19 @@ def read_taxonomy(
     with Source(path) as source:
         source.refuse_foreign()
         where, text = source.name, _decoded(source)
-    delimiter = delimiter or guess_delimiter(text)
-    rows = list(rows_of(text, delimiter, where))
-    layout = _layout(rows, where, format=format, header=header, columns=(id, name, parent))
-    body = rows[1:] if layout.header else rows
-    nodes = _nodes(body, layout, where, first=parents == "first", separator=separator)
+    dialect = dialect_of(text) if format is None else format
+    obsolete: list[str] = []
+    if dialect in DIALECTS:
+        _must_be_no_table(dialect, id, name, parent, delimiter, header)
+        links, obsolete = DIALECTS[dialect](text, where)
+        layout = Layout(format=dialect, header=False, why="it starts as such files do")
+        nodes = nodes_of_links(links, first=parents == "first", where=where)
+    else:
+        delimiter = delimiter or guess_delimiter(text)
+        rows = list(rows_of(text, delimiter, where))
+        layout = _layout(rows, where, format=format, header=header, columns=(id, name, parent))
+        body = rows[1:] if layout.header else rows
+        nodes = _nodes(body, layout, where, first=parents == "first", separator=separator)
     try:
         tree = Taxonomy.from_nodes(nodes.ids, nodes.names, nodes.parents)
     except InputError as error:  # a cycle, or nothing but a header
@@ -189,7 +203,7 @@ def read_taxonomy(
         format=layout.format,
         guessed=format is None and not any((id, name, parent)),
         why=layout.why,
-        delimiter=delimiter,
+        delimiter=delimiter or "",
         header=layout.header,
         nodes=len(tree),
         leaves=tree.n_leaves,
@@ -197,8 +211,17 @@ def read_taxonomy(
         tops=tuple(tops) if len(tops) > 1 else (),
         dropped=tuple(nodes.dropped),
         collapsed=tuple(nodes.collapsed),
-        undefined=tuple(nodes.undefined) if layout.format == "nodes" else (),
+        undefined=tuple(nodes.undefined) if layout.format in {"nodes", "obo"} else (),
+        obsolete=tuple(obsolete),
     )
+
+
+def _must_be_no_table(dialect: str, *options: object) -> None:
+    if any(option is not None for option in options):
+        raise ParameterError(
+            f"columns, delimiter and header are for tables, and this is {dialect}",
+            fix="leave them out",
+        )
 
 
 def _decoded(source: Source) -> str:

@@ -81,9 +81,8 @@ def write(
     milk
     """
     name = os.fspath(path)
-    plain = name.removesuffix(".gz").removesuffix(".zst")
-    ending = os.path.splitext(plain)[1].lower()  # noqa: PTH122  (a text already)
-    chosen = checked_format(format) if format is not None else _format_of(ending, name)
+    ending = _ending_of(name)
+    chosen = format_for(name, format)
     _refuse_unwritable(table, chosen, shown_name(path))
     if ending == ".parquet":
         frame = _parquet_frame(table, chosen, shown_name(path))
@@ -97,13 +96,26 @@ def write(
             stream.write(text.encode())
 
 
-def _format_of(ending: str, name: str) -> str:
+def format_for(name: str, format: str | None = None) -> str:  # noqa: A002
+    """Return the format a file of this name is written in: the one given, else by its ending.
+
+    >>> format_for("baskets.csv.gz"), format_for("-", "jsonl")
+    ('basket', 'jsonl')
+    """
+    if format is not None:
+        return checked_format(format)
+    ending = _ending_of(name)
     if ending not in ENDINGS:
         raise ParameterError(
             f"the name {name!r} does not say which format to write",
             fix=f"name the format, or end the name in {', '.join(ENDINGS)}",
         )
     return ENDINGS[ending]
+
+
+def _ending_of(name: str) -> str:
+    plain = name.removesuffix(".gz").removesuffix(".zst")
+    return os.path.splitext(plain)[1].lower()  # noqa: PTH122  (a text already)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from setveil.data.item_lists import read_items
+from setveil.data.itemset_lists import read_itemsets
 from setveil.errors import ParameterError
 from setveil.registry import find, name_of, params_of
 
@@ -98,6 +99,8 @@ def _listed(kind: Any, text: str) -> tuple[Any, ...]:  # noqa: ANN401  (items, o
     """Read a list of items, or of itemsets, from a text or from the file it names."""
     if not text:
         return ()
+    if text.startswith(FROM_FILE) and typing.get_origin(kind) is tuple:
+        return read_itemsets(text[1:])
     given = read_items(text[1:]) if text.startswith(FROM_FILE) else text.split(BETWEEN)
     parts = tuple(part.strip() for part in given)
     if not all(parts):

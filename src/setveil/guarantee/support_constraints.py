@@ -13,6 +13,7 @@ from setveil.guarantee.base import Verdict, Witness
 from setveil.registry import register
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.published import PublishedRows, published_rows
+from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -191,6 +192,15 @@ def _image_finder(
 ) -> Callable[[str], int | None]:
     """Return what tells the published number that stands for an item, None where there is none."""
     return rows.number
+
+
+@_image_finder.register(SetGeneralizedRelease)
+def _in_sets(
+    published: SetGeneralizedRelease,
+    rows: PublishedRows,  # noqa: ARG001  (its numbers are those of the generalized items)
+    taxonomy: Taxonomy | None,  # noqa: ARG001
+) -> Callable[[str], int | None]:
+    return published.group_of
 
 
 @_image_finder.register(GeneralizedRelease)

@@ -1,5 +1,6 @@
 """What a release is worth: plain functions of a release and the original it was made from."""
 
+from setveil.measure.cells import cell_density
 from setveil.measure.generalization import (
     ggd,
     ggd_exact,
@@ -15,11 +16,15 @@ from setveil.measure.generalization import (
 from setveil.measure.interval import Rate, wilson
 from setveil.measure.itemsets import top_itemsets, top_k_itemset_loss
 from setveil.measure.loss import average_loss
-from setveil.measure.profile import Profile, profile
+from setveil.measure.profile import Profile, profile, ttr
 from setveil.measure.queries import QueryError, average_relative_error, draw_queries
 from setveil.measure.rules import Rule, RulesKept, rules_kept, rules_of
+from setveil.measure.score import flat, score
 from setveil.measure.summary import measure_all
+from setveil.measure.token_score import score_tokens
 from setveil.measure.uniqueness import uniqueness
+from setveil.measure.unlinked import profile_link
+from setveil.measure.utility_loss import ul, ul_exact, ul_log2
 
 __all__ = [
     "Profile",
@@ -29,7 +34,9 @@ __all__ = [
     "RulesKept",
     "average_loss",
     "average_relative_error",
+    "cell_density",
     "draw_queries",
+    "flat",
     "ggd",
     "ggd_exact",
     "ggd_share",
@@ -41,11 +48,18 @@ __all__ = [
     "measure_all",
     "ncp",
     "profile",
+    "profile_link",
     "records_kept",
     "rules_kept",
     "rules_of",
+    "score",
+    "score_tokens",
     "top_itemsets",
     "top_k_itemset_loss",
+    "ttr",
+    "ul",
+    "ul_exact",
+    "ul_log2",
     "uniqueness",
     "wilson",
 ]

@@ -9,7 +9,10 @@ import numpy as np
 
 from setveil.errors import NotApplicable
 from setveil.measure.images import images
+from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
@@ -27,8 +30,12 @@ def generalized(release: Release) -> GeneralizedRelease:
 
 def _published(release: Release) -> Int64Array:
     """Return the number of leaves that each published item stands for."""
-    if isinstance(release, SuppressedRelease):
+    if isinstance(release, EncodedRelease):
+        release = release.legible
+    if isinstance(release, SuppressedRelease | SplitRelease):
         return np.ones(len(release.items), dtype=np.int64)
+    if isinstance(release, SetGeneralizedRelease):
+        return release.sizes[release.items] if len(release.items) else release.sizes
     form = generalized(release)
     return form.tree.leaves[form.nodes]
 
@@ -39,6 +46,8 @@ def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
     Every published node v costs LM(v) = (leaves below v - 1) / (all leaves - 1), and every item
     of the original that is not published costs 1: a suppressed one, and also one that shares its
     published node with another (Partition publishes sets, so two fruits become one "fruit").
+    For a generalized item that is a set, its members are the leaves below it, and the different
+    items of the original are all leaves.
 
     >>> from setveil.data import Taxonomy, TransactionTable
     >>> from setveil.release import publish_groups
@@ -58,7 +67,14 @@ def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
     widening = int((leaves - 1).sum())
     if not widening:
         return Fraction(suppressed)
-    return Fraction(widening, generalized(release).tree.n_leaves - 1) + suppressed
+    return Fraction(widening, _all_leaves(release, original) - 1) + suppressed
+
+
+def _all_leaves(release: Release, original: TransactionTable) -> int:
+    """Return the number of leaves that a published item could stand for at most."""
+    if isinstance(release, SetGeneralizedRelease):
+        return int(np.count_nonzero(original.supports()))
+    return generalized(release).tree.n_leaves
 
 
 def ggd(release: Release, original: TransactionTable) -> float:
@@ -126,6 +142,8 @@ def records_kept(release: Release, original: TransactionTable) -> float:
     """Return the share of the records that are published."""
     if not len(original):
         raise NotApplicable("the original has no records")
+    if isinstance(release, SplitRelease):
+        raise NotApplicable("a published profile is a part of a record")
     return len(release) / len(original)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from setveil.data.table import Int32Array, Int64Array, TransactionTable
 from setveil.errors import InputError, NotApplicable
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
@@ -126,6 +127,29 @@ def _of_suppressed(
         occurrences=np.array([kept]),
         lost=len(original.items) - kept,
     )
+
+
+@images.register(SetGeneralizedRelease)
+def _of_sets(
+    release: SetGeneralizedRelease,
+    original: TransactionTable,
+    key: Key | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+) -> Images:
+    names = original.vocabulary.names
+    group = np.array([_or_gone(release.group_of(name)) for name in names], dtype=np.int64)
+    found = group[original.items] if len(names) else group
+    counts = np.bincount(found[found >= 0], minlength=len(release.groups))
+    return Images(
+        leaves=release.sizes,
+        occurrences=counts,
+        lost=len(original.items) - int(counts.sum()),
+        n_leaves=int(np.count_nonzero(original.supports())),
+    )
+
+
+def _or_gone(number: int | None) -> int:
+    return -1 if number is None else number
 
 
 @images.register(GeneralizedRelease)
@@ -265,6 +289,19 @@ def _certain_suppressed(
     )
 
 
+@certain_table.register(SetGeneralizedRelease)
+def _certain_sets(
+    release: SetGeneralizedRelease,
+    original: TransactionTable,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+) -> TransactionTable:
+    clear = release.is_trivial[release.items] if len(release.items) else release.is_trivial
+    offsets = np.concatenate([[0], np.cumsum(clear)])[release.offsets]
+    names = [group[0] for group in release.groups if len(group) == 1]
+    place = np.cumsum(release.is_trivial) - 1
+    return TransactionTable.from_csr(offsets, place[release.items[clear]], names)
+
+
 @certain_table.register(GeneralizedRelease)
 def _certain_generalized(
     release: GeneralizedRelease, original: TransactionTable, taxonomy: Taxonomy | None = None
@@ -321,6 +358,21 @@ def _shown_suppressed(
         table=_certain_suppressed(release, original),
         names=tuple(names),
         exact=tuple(name is not None for name in names),
+        complete=True,
+    )
+
+
+@shown_classes.register(SetGeneralizedRelease)
+def _shown_sets(
+    release: SetGeneralizedRelease,
+    original: TransactionTable,
+    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+) -> Shown:
+    groups = [release.group_of(name) for name in original.vocabulary.names]
+    return Shown(
+        table=release.to_table(),
+        names=tuple(None if g is None else release.vocabulary[g] for g in groups),
+        exact=tuple(g is not None and bool(release.is_trivial[g]) for g in groups),
         complete=True,
     )
 

@@ -35,6 +35,8 @@ class Profile:
         Items per record; all 0 in an empty table.
     density
         Share of all (record, item) pairs that occur.
+    ttr
+        Type-token ratio: different items per occurrence.
     top_items
         The items that most records hold, with their number of records.
     rare_items
@@ -55,6 +57,7 @@ class Profile:
     length_mean: float
     length_max: int
     density: float
+    ttr: float
     top_items: tuple[tuple[str, int], ...]
     rare_items: int
     uniqueness: tuple[Rate, ...]
@@ -184,11 +187,27 @@ def profile(
         length_mean=float(lengths.mean()),
         length_max=int(lengths.max()),
         density=occurrences / (n * items) if items else 0.0,
+        ttr=ttr(table),
         top_items=tuple((table.vocabulary[i], int(supports[i])) for i in frequent.tolist()),
         rare_items=int(np.count_nonzero(supports == 1)),
         uniqueness=tuple(rates),
         samples=samples,
     )
+
+
+def ttr(table: TransactionTable) -> float:
+    """Return the type-token ratio: the number of different items per occurrence of an item.
+
+    An item that a record holds twice counts once in it. 1 where no two records share an item, 0
+    in a table without items. AlShuhail & Shao (2023) call it data density.
+
+    >>> from setveil.data import TransactionTable
+    >>> ttr(TransactionTable.from_rows([["flu", "cough"], ["flu", "fever"]]))
+    0.75
+    """
+    supports = table.supports()
+    occurrences = int(supports.sum())
+    return int(np.count_nonzero(supports)) / occurrences if occurrences else 0.0
 
 
 def _distinct_records(table: TransactionTable) -> int:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.errors import NotApplicable, ParameterError
+from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
@@ -17,6 +20,15 @@ if TYPE_CHECKING:
     from setveil.data.table import Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Release
+
+EXPECTING = (
+    EncodedRelease,
+    GeneralizedRelease,
+    SetGeneralizedRelease,
+    SplitRelease,
+    SuppressedRelease,
+)
+"""The forms that say how often an itemset is to be expected."""
 
 QUERIES = 1000
 """How many queries are drawn unless told otherwise."""
@@ -115,7 +127,7 @@ def average_relative_error(
     >>> average_relative_error(release, table, taxonomy=tree, queries=[["b"]]).value
     1.0
     """
-    if not isinstance(release, GeneralizedRelease | SuppressedRelease):
+    if not isinstance(release, EXPECTING):
         raise NotApplicable(f"a release of the form {release.form!r} expects no counts")
     rng = np.random.default_rng(0) if rng is None else rng
     given = None if queries is None else [tuple(dict.fromkeys(query)) for query in queries]

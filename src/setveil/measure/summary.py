@@ -12,6 +12,8 @@ from setveil.measure.itemsets import top_k_itemset_loss
 from setveil.measure.loss import average_loss
 from setveil.measure.queries import average_relative_error
 from setveil.measure.rules import rules_kept
+from setveil.measure.utility_loss import ul, ul_log2
+from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,6 +35,8 @@ def measure_all(
     rng: np.random.Generator | None = None,
 ) -> dict[str, float | int | None]:
     """Return every measure by name; None where one cannot be said.
+
+    Utility loss (``ul``, ``ul_log2``) comes only with releases whose items are sets.
 
     Parameters
     ----------
@@ -89,6 +93,11 @@ def measure_all(
     with suppress(NotApplicable):
         rules = rules_kept(release, original, taxonomy=tree)
         figures |= {"rules_kept": rules.value, "rules_exact": rules.exact}
+    if isinstance(release, SetGeneralizedRelease):
+        figures |= {
+            "ul": _or_none(lambda: ul(release, original)),
+            "ul_log2": _or_none(lambda: ul_log2(release, original)),
+        }
     return figures
 
 

@@ -1,23 +1,33 @@
 """What may be published: the forms of a release, and how they are kept on disk."""
 
 from setveil.release.base import Anonymization, Bounds, Key, Matches, Release, Step
+from setveil.release.encoded import EncodedRelease, publish_encoded
 from setveil.release.generalized import GeneralizedRelease, publish_groups
 from setveil.release.published import PublishedRows, published_rows
 from setveil.release.recoded import publish_recoded
+from setveil.release.set_generalized import SetGeneralizedRelease, publish_sets
+from setveil.release.shared import SharedRelease
+from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease, publish_suppressed
 
 __all__ = [
     "Anonymization",
     "Bounds",
+    "EncodedRelease",
     "GeneralizedRelease",
     "Key",
     "Matches",
     "PublishedRows",
     "Release",
+    "SetGeneralizedRelease",
+    "SharedRelease",
+    "SplitRelease",
     "Step",
     "SuppressedRelease",
+    "publish_encoded",
     "publish_groups",
     "publish_recoded",
+    "publish_sets",
     "publish_suppressed",
     "published_rows",
 ]

@@ -24,17 +24,31 @@ if TYPE_CHECKING:
 class Key:
     """Which original record stands behind each published one; private, never in a release.
 
+    Parameters
+    ----------
+    records
+        For each published record the place of its original.
+    names
+        For a release of tags what each item of the published vocabulary stands for.
+    parts
+        Whether a published record may be a part of its original only, so that several records
+        have the same one.
+
+    Examples
+    --------
     >>> Key(records=[2, 0, 1]).records.tolist()
     [2, 0, 1]
     """
 
     records: Int64Array
+    names: tuple[str, ...] = ()
+    parts: bool = False
 
     def __post_init__(self) -> None:
         records = frozen(self.records, np.int64)
         object.__setattr__(self, "records", records)
         ordered = np.sort(records)
-        if np.any(ordered[1:] == ordered[:-1]):
+        if not self.parts and np.any(ordered[1:] == ordered[:-1]):
             raise ParameterError("a key names each original record at most once")
 
     def __len__(self) -> int:

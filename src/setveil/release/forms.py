@@ -9,8 +9,12 @@ import numpy as np
 
 from setveil.data.table import Int32Array, Int64Array, Vocabulary
 from setveil.errors import NotApplicable, ReleaseError
+from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.manifest import describe_tree, rebuild_tree
+from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.release.shared import SharedRelease, shared_release
+from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
     from setveil.release.base import Release
     from setveil.release.encoding import Rows
+    from setveil.release.item_rows import ItemRows
 
 
 class Records(NamedTuple):
@@ -106,15 +111,63 @@ def _rebuild_generalized(rows: Rows, structure: Mapping[str, Any]) -> Generalize
     return GeneralizedRelease(tree=tree, offsets=offsets, nodes=nodes, hides=hides, whole=whole)
 
 
-# --- records with items removed -------------------------------------------------------------------
+# --- records of items: removed everywhere, split, as tags, as shares ------------------------------
+
+
+def _item_records(release: ItemRows) -> Records:
+    return Records(release.offsets, release.items, release.vocabulary.names)
+
+
+def _item_rows(rows: Rows) -> dict[str, Any]:
+    """Return the fields that all forms of records of items have."""
+    names = tuple(sorted({name for row in rows for name in row}))
+    offsets, items = _numbered(rows, {name: number for number, name in enumerate(names)})
+    return {"vocabulary": Vocabulary(names=names), "offsets": offsets, "items": items}
+
+
+def _check_bare(structure: Mapping[str, Any]) -> None:
+    if structure:
+        raise ReleaseError("manifest.json is damaged: this form has no structure")
 
 
 def _rebuild_suppressed(rows: Rows, structure: Mapping[str, Any]) -> SuppressedRelease:
-    if structure:
-        raise ReleaseError("manifest.json is damaged: this form has no structure")
-    names = tuple(sorted({name for row in rows for name in row}))
-    offsets, items = _numbered(rows, {name: number for number, name in enumerate(names)})
-    return SuppressedRelease(vocabulary=Vocabulary(names=names), offsets=offsets, items=items)
+    _check_bare(structure)
+    return SuppressedRelease(**_item_rows(rows))
+
+
+def _rebuild_sets(rows: Rows, structure: Mapping[str, Any]) -> SetGeneralizedRelease:
+    _check_bare(structure)
+    return SetGeneralizedRelease(**_item_rows(rows))
+
+
+def _rebuild_split(rows: Rows, structure: Mapping[str, Any]) -> SplitRelease:
+    _check_bare(structure)
+    return SplitRelease(**_item_rows(rows))
+
+
+def _readable_names(release: EncodedRelease) -> list[str]:
+    return [release.vocabulary[i] for i in np.flatnonzero(release.readable).tolist()]
+
+
+def _rebuild_encoded(rows: Rows, structure: Mapping[str, Any]) -> EncodedRelease:
+    fields = _item_rows(rows)
+    readable, names = structure.get("readable"), fields["vocabulary"].names
+    if not isinstance(readable, list) or not set(names).issuperset(map(str, readable)):
+        raise ReleaseError("manifest.json is damaged: it does not say what can be read")
+    flags = np.array([name in set(readable) for name in names], dtype=bool)
+    return EncodedRelease(**fields, readable=flags)
+
+
+def _share_records(release: SharedRelease) -> Records:
+    labels = [label for row in release.share_rows() for label in row]
+    return Records(release.offsets, np.arange(len(labels), dtype=np.int32), labels)
+
+
+def _rebuild_shared(rows: Rows, structure: Mapping[str, Any]) -> SharedRelease:
+    k = structure.get("k")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ReleaseError("manifest.json is damaged: it does not say how many shares it takes")
+    return shared_release(rows, k)
 
 
 FORMS: dict[str, Form] = {
@@ -124,9 +177,21 @@ FORMS: dict[str, Form] = {
         rebuild=_rebuild_generalized,
     ),
     SuppressedRelease.form: Form(
-        records=lambda release: Records(release.offsets, release.items, release.vocabulary.names),
-        structure=lambda _: {},
-        rebuild=_rebuild_suppressed,
+        records=_item_records, structure=lambda _: {}, rebuild=_rebuild_suppressed
+    ),
+    SetGeneralizedRelease.form: Form(
+        records=_item_records, structure=lambda _: {}, rebuild=_rebuild_sets
+    ),
+    SplitRelease.form: Form(records=_item_records, structure=lambda _: {}, rebuild=_rebuild_split),
+    EncodedRelease.form: Form(
+        records=_item_records,
+        structure=lambda release: {"readable": _readable_names(release)},
+        rebuild=_rebuild_encoded,
+    ),
+    SharedRelease.form: Form(
+        records=_share_records,
+        structure=lambda release: {"k": release.k},
+        rebuild=_rebuild_shared,
     ),
 }
 """The forms that can be stored, by the name a manifest gives them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,11 @@ import numpy as np
 
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
 from setveil.errors import InputError
+from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.rows import distinct_in_rows
+from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
@@ -132,15 +135,25 @@ def _of_table(published: TransactionTable) -> PublishedRows:
 
 
 @published_rows.register(SuppressedRelease)
-def _of_suppressed(published: SuppressedRelease) -> PublishedRows:
-    names = published.vocabulary.names
-    return PublishedRows(
-        offsets=published.offsets,
-        items=published.items,
-        names=names,
-        ids=names,
-        exact=np.ones(len(names), dtype=bool),
+@published_rows.register(SplitRelease)
+def _of_items(published: SuppressedRelease | SplitRelease) -> PublishedRows:
+    return _of_table(published.to_table())
+
+
+@published_rows.register(EncodedRelease)
+def _of_encoded(published: EncodedRelease) -> PublishedRows:
+    return replace(_of_table(published.to_table()), exact=published.readable)
+
+
+@published_rows.register(SetGeneralizedRelease)
+def _of_sets(published: SetGeneralizedRelease) -> PublishedRows:
+    rows = _of_table(published.to_table())
+    # An item in clear goes by its own name, however that is written.
+    ids = (
+        group[0] if len(group) == 1 else label
+        for group, label in zip(published.groups, rows.names, strict=True)
     )
+    return replace(rows, ids=tuple(ids), exact=published.is_trivial)
 
 
 @published_rows.register(GeneralizedRelease)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 from contextlib import contextmanager, suppress
@@ -28,6 +29,8 @@ from setveil.release.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
 
     from setveil.guarantee.base import Guarantee
     from setveil.release.base import Release
@@ -230,7 +233,12 @@ def save_key(key: Key, path: str | os.PathLike[str]) -> None:
             "a key must not lie beside a release", where=str(target), fix="choose another place"
         )
     sink = io.BytesIO()
-    np.savez_compressed(sink, records=key.records)
+    arrays: dict[str, npt.NDArray[Any]] = {"records": key.records}
+    if key.names:  # as JSON: arrays of texts would pad every name to the longest
+        arrays["names"] = np.frombuffer(json.dumps(key.names).encode(), dtype=np.uint8)
+    if key.parts:
+        arrays["parts"] = np.array([True])
+    np.savez_compressed(sink, allow_pickle=False, **arrays)
     try:
         _write_whole(target, sink.getvalue(), mode=0o600)
     except OSError as error:
@@ -258,12 +266,15 @@ def load_key(path: str | os.PathLike[str]) -> Key:
     try:
         with np.load(content, allow_pickle=False) as arrays:
             records = arrays["records"]
+            names = json.loads(arrays["names"].tobytes()) if "names" in arrays else []
+            parts = "parts" in arrays
     # A damaged archive fails in numpy, zipfile or zlib, each with errors of its own.
     except Exception:  # noqa: BLE001
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix) from None
-    if records.ndim != 1 or records.dtype != np.int64 or records.min(initial=0) < 0:
+    whole = records.ndim == 1 and records.dtype == np.int64 and records.min(initial=0) >= 0
+    if not whole or not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix)
-    return Key(records=records)
+    return Key(records=records, names=tuple(names), parts=parts)
 
 
 # --- files ----------------------------------------------------------------------------------------

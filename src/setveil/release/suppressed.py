@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -15,24 +13,23 @@ from setveil.data.table import (
     TransactionTable,
     Vocabulary,
     canonical_order,
-    frozen,
     take_rows,
 )
 from setveil.errors import ParameterError
 from setveil.release.base import Bounds, Key, Matches
-from setveil.release.rows import distinct_in_rows, neighbour_order, occurring
+from setveil.release.item_rows import ItemRows
+from setveil.release.rows import distinct_in_rows, occurring
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy.typing as npt
-    import polars as pl
 
     from setveil.data.taxonomy import Taxonomy
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SuppressedRelease:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SuppressedRelease(ItemRows):
     """Published records, each a set of untouched items, in canonical order.
 
     An item of the published vocabulary was never touched: it stands in just the records that
@@ -60,52 +57,7 @@ class SuppressedRelease:
     """
 
     form: ClassVar[str] = "suppressed"
-
-    vocabulary: Vocabulary
-    offsets: Int64Array
-    items: Int32Array
-
-    def __post_init__(self) -> None:
-        offsets, items = frozen(self.offsets, np.int64), frozen(self.items, np.int32)
-        object.__setattr__(self, "offsets", offsets)
-        object.__setattr__(self, "items", items)
-        fix = "build releases with publish_suppressed"
-        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(items):
-            raise ParameterError("offsets do not fit the published items", fix=fix)
-        if np.any(np.diff(offsets) < 0):
-            raise ParameterError("offsets decrease", fix=fix)
-        if len(items) and (items.min() < 0 or items.max() >= len(self.vocabulary)):
-            raise ParameterError("a record holds an item that is not in the vocabulary", fix=fix)
-        record = np.repeat(np.arange(len(self)), np.diff(offsets))
-        if np.any((record[1:] == record[:-1]) & (items[1:] <= items[:-1])):
-            raise ParameterError("the items of a record are not sorted and distinct", fix=fix)
-        unused = np.flatnonzero(np.bincount(items, minlength=len(self.vocabulary)) == 0)
-        if len(unused):
-            raise ParameterError(
-                f"no record publishes the item {self.vocabulary[int(unused[0])]!r}", fix=fix
-            )
-        if np.any(neighbour_order(offsets, items) > 0):
-            raise ParameterError("the records are not in canonical order", fix=fix)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __repr__(self) -> str:
-        return (
-            f"<SuppressedRelease: {len(self):,} records, {len(self.items):,} published items, "
-            f"{len(self.vocabulary):,} names>"
-        )
-
-    def to_rows(self) -> list[list[str]]:
-        """Return the published records as lists of item names."""
-        flat = [self.vocabulary[i] for i in self.items.tolist()]
-        return [flat[a:b] for a, b in pairwise(self.offsets.tolist())]
-
-    def to_frame(self) -> pl.DataFrame:
-        """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
-
-        return long_frame(self.offsets, self.items, self.vocabulary.names)
+    builder: ClassVar[str] = "publish_suppressed"
 
     # --- the four verbs -----------------------------------------------------------------------
 
@@ -137,7 +89,7 @@ class SuppressedRelease:
         taxonomy: Taxonomy | None = None,  # noqa: ARG002
     ) -> TransactionTable:
         """Return the published records as they are: nothing is invented for removed items."""
-        return TransactionTable(offsets=self.offsets, items=self.items, vocabulary=self.vocabulary)
+        return self.to_table()
 
     def is_consistent_with(
         self,
@@ -163,23 +115,7 @@ class SuppressedRelease:
         """Return the records that hold the published items of a set, and whether all are that."""
         wanted = list(dict.fromkeys(itemset))
         published = [self.vocabulary.number(item) for item in wanted if item in self.vocabulary]
-        held = sorted((self._records_of(item) for item in published), key=len)
-        common = held[0] if held else np.arange(len(self), dtype=np.int64)
-        for records in held[1:]:
-            common = np.intersect1d(common, records, assume_unique=True)
-        return common, len(published) == len(wanted)
-
-    def _records_of(self, item: int) -> Int64Array:
-        starts, records = self._by_item
-        return records[starts[item] : starts[item + 1]]
-
-    @cached_property
-    def _by_item(self) -> tuple[Int64Array, Int64Array]:
-        """The records of each item, one item after the other, and where each item's begin."""
-        order = np.argsort(self.items, kind="stable")
-        record = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
-        starts = np.searchsorted(self.items[order], np.arange(len(self.vocabulary) + 1))
-        return starts, record[order]
+        return self.holders(published), len(published) == len(wanted)
 
 
 def publish_suppressed(

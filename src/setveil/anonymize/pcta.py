@@ -1,0 +1,160 @@
+"""PCTA: items clustered into sets until no privacy constraint is rare; nothing is suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.constraints import check_constrained, given_or_drawn, utility_sets
+from setveil.anonymize.set_recoding import (
+    OBJECTIVES,
+    Objective,
+    SetRecoding,
+    check_objective,
+    published,
+)
+from setveil.errors import InfeasibleError
+from setveil.registry import register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy as np
+
+    from setveil.anonymize.set_recoding import Image
+    from setveil.data.table import TransactionTable
+    from setveil.data.wordnet import WordNet
+    from setveil.engine.base import Engine
+    from setveil.release.base import Anonymization, Step
+
+TOLD_EVERY = 50
+"""After how many steps the progress is told."""
+
+
+@register(
+    "anonymizer",
+    "pcta",
+    paper="Gkoulalas-Divanis & Loukides 2011",
+    bibtex="""
+    @inproceedings{gkoulalas2011pcta,
+      author    = {Gkoulalas-Divanis, Aris and Loukides, Grigorios},
+      title     = {{PCTA}: Privacy-Constrained Clustering-Based Transaction Data Anonymization},
+      booktitle = {Proceedings of the 4th International Workshop on Privacy and Anonymity in the
+                   Information Society},
+      year      = {2011}
+    }""",
+)
+@dataclass(frozen=True, kw_only=True)
+class PCTA:
+    """Cluster items into sets until nothing that must be protected is rare; suppress nothing.
+
+    Every item starts as a cluster. The privacy constraints are served one after the other, the
+    least supported first: as long as one has a part that some, but fewer than k records show, the
+    cheapest union of any of its clusters with any other is made. :class:`~setveil.anonymize.Coat`
+    looks at the rarest of them only, and suppresses where nothing can be joined.
+
+    Parameters
+    ----------
+    k
+        Least number of records that show a part of a privacy constraint, unless none does.
+    objective
+        What is cheapest: least utility loss (``"ul"``), or least utility loss per record gained
+        (``"ul_per_gain"``).
+    constrained
+        Where no privacy constraints are given: the share of the items that are drawn as
+        constraints of one item each. 1 takes every item.
+
+    Notes
+    -----
+    Departures from print. Every part of a constraint counts, not only the whole. A union made for
+    one constraint may break another that was kept (parts that no record showed may be shown by
+    a few then), so constraints come back to the queue. Ties go to the first item by name.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "cough"], ["fever", "cough"],
+    ...                                     ["fever"], ["gout"]])
+    >>> made = PCTA(k=3).anonymize(table, privacy=[["flu"]])
+    >>> made.release.to_rows()
+    [['(fever, flu)', 'cough'], ['(fever, flu)', 'cough'], ['(fever, flu)'], ['gout']]
+
+    References
+    ----------
+    A. Gkoulalas-Divanis, G. Loukides: PCTA: privacy-constrained clustering-based transaction data
+    anonymization. PAIS 2011. Utility constraints: the same, Transactions on Data Privacy 5(1),
+    2012.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset()
+    accepts: ClassVar[frozenset[str]] = frozenset({"privacy", "utility", "rng"})
+
+    k: int = field(
+        default=5, metadata={"doc": "least number of records that show a protected itemset"}
+    )
+    objective: Objective = field(
+        default="ul_per_gain",
+        metadata={"doc": "what decides which sets are joined", "choices": OBJECTIVES},
+    )
+    constrained: Fraction = field(
+        default=Fraction(5, 100),
+        metadata={"doc": "share of the items drawn as constraints where none are given"},
+    )
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+        check_objective(self.objective)
+        object.__setattr__(self, "constrained", check_constrained(self.constrained))
+
+    def anonymize(
+        self,
+        table: TransactionTable,
+        *,
+        privacy: Iterable[Iterable[str]] | None = None,
+        utility: Iterable[Iterable[str]] | WordNet | None = None,
+        rng: np.random.Generator | None = None,
+        engine: Engine | None = None,  # noqa: ARG002  (each choice depends on the ones before)
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Anonymization:
+        """Return a release that keeps the constraints, its key and its promise.
+
+        Parameters
+        ----------
+        table, privacy, utility, rng, engine, progress
+            As for :meth:`setveil.anonymize.Coat.anonymize`.
+
+        Raises
+        ------
+        InfeasibleError
+            A constraint stays broken with everything joined that may be.
+        """
+        check_enough(table, self.k)
+        itemsets, log = given_or_drawn(table, privacy, self.constrained, rng)
+        utility_of = utility_sets(table, utility, itemsets)
+        recoding = SetRecoding.of(table, itemsets, utility_of, self.k, rarest_first=True)
+        total = len(recoding.broken)
+        while (image := recoding.next_broken()) is not None:
+            if progress and len(log) % TOLD_EVERY == 0:
+                progress("constraints", max(total - len(recoding.broken), 0), total)
+            log.append(self._join(recoding, image))
+        return published(table, recoding, itemsets, log)
+
+    def _join(self, recoding: SetRecoding, image: Image) -> Step:
+        """Make the cheapest union of a cluster of a broken constraint with another."""
+        breach = recoding.broken[image]
+        reason = recoding.in_words(breach)
+        found = [
+            merger
+            for group in image
+            if (merger := recoding.best_merger(group, breach, self.objective)) is not None
+        ]
+        if not found:
+            raise InfeasibleError(
+                f"nothing is left to join ({reason})",
+                fix="use a smaller k, utility constraints with more items, or coat, which may "
+                "suppress items",
+            )
+        best = min(found)
+        return recoding.step(recoding.merge(best.group, best.other), reason)

@@ -1,0 +1,200 @@
+"""Which members of generalized items an attack believes to have been added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.attack.guess import Guess
+from setveil.data.table import frozen
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from setveil.data.table import Int64Array
+
+Floats = npt.NDArray[np.float64]
+
+
+class Elimination(NamedTuple):
+    """A member that is believed not to have been in a record.
+
+    Parameters
+    ----------
+    record
+        Number of the record in the release.
+    group
+        Number of the generalized item in the release.
+    member
+        The member that was eliminated from it.
+    score
+        What decided: a distance, a vulnerability, or a probability, as the attack has it.
+    """
+
+    record: int
+    group: int
+    member: str
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableGuess:
+    """What an attack believes about one generalized item, in all records that it could attack.
+
+    Parameters
+    ----------
+    group, members
+        The generalized item's number in the release, and its members: one column each.
+    records
+        Numbers of the attacked records in the release: one row each.
+    scores
+        For each cell how much speaks for its having been added: a higher score, a likelier
+        addition. Comparable over all tables of a guess.
+    eliminated
+        Rows and columns of the eliminated cells, in order: an array of two columns.
+    decided
+        For each eliminated cell the number that decided.
+    threshold
+        What that number had to exceed, if the attack has a threshold.
+    probabilities
+        For each cell the chance that it was added, if the attack gives one.
+
+    Examples
+    --------
+    >>> table = TableGuess(group=1, members=("flu", "gout"), records=[0, 4],
+    ...                    scores=[[0.1, 0.9], [0.4, 0.3]], eliminated=[[0, 1]], decided=[0.9])
+    >>> list(table.eliminations())
+    [Elimination(record=0, group=1, member='gout', score=0.9)]
+    >>> table.is_eliminated.tolist()
+    [[False, True], [False, False]]
+    """
+
+    group: int
+    members: tuple[str, ...]
+    records: Int64Array
+    scores: Floats
+    eliminated: Int64Array
+    decided: Floats
+    threshold: float | None = None
+    probabilities: Floats | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", tuple(self.members))
+        object.__setattr__(self, "records", frozen(np.asarray(self.records), np.int64))
+        shape = (len(self.records), len(self.members))
+        pairs = np.asarray(self.eliminated, dtype=np.int64).reshape(-1, 2)
+        object.__setattr__(self, "eliminated", frozen(pairs, np.int64))
+        for name in ("scores", "decided", "probabilities"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(
+                    self, name, frozen(np.asarray(value, dtype=np.float64), np.float64)
+                )
+        if self.scores.shape != shape or not np.isfinite(self.scores).all():
+            raise ParameterError("a table of scores does not fit its rows and columns")
+        inside = (pairs >= 0).all() and (pairs < np.array(shape)).all()
+        if not inside or len(np.unique(pairs, axis=0)) != len(pairs):
+            raise ParameterError("an eliminated cell is not in its table, or is eliminated twice")
+        if self.decided.shape != (len(pairs),) or not np.isfinite(self.decided).all():
+            raise ParameterError("each eliminated cell has one number that decided")
+        chances = self.probabilities
+        if chances is not None and not (
+            chances.shape == shape and (chances >= 0).all() and (chances <= 1).all()
+        ):
+            raise ParameterError("a probability of each cell lies between 0 and 1")
+
+    @property
+    def is_eliminated(self) -> npt.NDArray[np.bool_]:
+        """For each cell whether it was eliminated."""
+        gone = np.zeros(self.scores.shape, dtype=bool)
+        gone[self.eliminated[:, 0], self.eliminated[:, 1]] = True
+        return gone
+
+    def eliminations(self) -> Iterator[Elimination]:
+        """Return the eliminated cells in order."""
+        for (row, column), score in zip(
+            self.eliminated.tolist(), self.decided.tolist(), strict=True
+        ):
+            yield Elimination(int(self.records[row]), self.group, self.members[column], score)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the table as JSON values."""
+        chances = self.probabilities
+        return {
+            "group": self.group,
+            "members": list(self.members),
+            "records": self.records.tolist(),
+            "scores": self.scores.tolist(),
+            "eliminated": self.eliminated.tolist(),
+            "decided": self.decided.tolist(),
+            "threshold": self.threshold,
+            "probabilities": None if chances is None else chances.tolist(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EliminationGuess(Guess):
+    """Which members of generalized items an attack believes to have been added.
+
+    Parameters
+    ----------
+    tables
+        One for each generalized item that could be attacked.
+    notes
+        What a reader should know: terms that were unknown, records that could not be attacked.
+    control
+        What the same attack says when contexts are exchanged between records, so that there is
+        nothing to find in them.
+
+    Examples
+    --------
+    >>> table = TableGuess(group=1, members=("flu", "gout"), records=[0, 4],
+    ...                    scores=[[0.1, 0.9], [0.4, 0.3]], eliminated=[[0, 1]], decided=[0.9])
+    >>> guess = EliminationGuess(attack="mda", tables=(table,))
+    >>> [cell.member for cell in guess.eliminations()]
+    ['gout']
+    >>> EliminationGuess.from_json(guess.to_json()).to_json() == guess.to_json()
+    True
+    """
+
+    kind: ClassVar[str] = "elimination"
+
+    tables: tuple[TableGuess, ...]
+    notes: tuple[str, ...] = ()
+    control: EliminationGuess | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", tuple(self.tables))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        groups = [table.group for table in self.tables]
+        if len(set(groups)) < len(groups):
+            raise ParameterError("a guess has one table for each generalized item")
+
+    def eliminations(self) -> Iterator[Elimination]:
+        """Return the eliminated cells: table by table, in order within each."""
+        for table in self.tables:
+            yield from table.eliminations()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the guess as JSON values."""
+        return {
+            "attack": self.attack,
+            "notes": list(self.notes),
+            "tables": [table.to_json() for table in self.tables],
+            "control": None if self.control is None else self.control.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return the guess that :meth:`to_json` described."""
+        control = content["control"]
+        return cls(
+            attack=content["attack"],
+            tables=tuple(TableGuess(**table) for table in content["tables"]),
+            notes=content["notes"],
+            control=None if control is None else cls.from_json(control),
+        )

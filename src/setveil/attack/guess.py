@@ -1,0 +1,127 @@
+"""What an attack says: a guess, kept as JSON, that never saw the original."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from setveil.errors import InputError, SetveilError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+VERSION = 1
+"""Version of the file's layout; a guess of a later version is refused."""
+
+KINDS: dict[str, type[Guess]] = {}
+"""The classes of guesses by the name that a file gives them; a class that has one is listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guess:
+    """What an attack believes about a release; each family of attacks has a class of its own.
+
+    A class sets `kind`, which lists it, and declares fields of texts, numbers, tuples and
+    mappings with text keys; it overrides :meth:`to_json` and :meth:`from_json` for anything
+    else. JSON turns tuples into lists: ``__post_init__`` turns them back.
+
+    Parameters
+    ----------
+    attack
+        The registered name of the attack.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Suspicion(Guess):
+    ...     kind = "suspicion"
+    ...     names: tuple[str, ...]
+    ...     def __post_init__(self):
+    ...         object.__setattr__(self, "names", tuple(self.names))
+    >>> content = Suspicion(attack="gossip", names=("flu",)).to_json()
+    >>> content
+    {'attack': 'gossip', 'names': ('flu',)}
+    >>> Suspicion.from_json(content).names
+    ('flu',)
+    >>> del KINDS["suspicion"]
+    """
+
+    kind: ClassVar[str] = ""
+
+    attack: str
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.kind:
+            KINDS[cls.kind] = cls
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the guess as JSON values."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return the guess that :meth:`to_json` described; ``__post_init__`` checks it."""
+        return cls(**content)
+
+
+def save_guess(guess: Guess, path: str | os.PathLike[str]) -> None:
+    """Write a guess to a file that appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from setveil.attack import TokenGuess
+    >>> guess = TokenGuess(attack="token-frequency", names={"9f3c": "flu"}, chances={"9f3c": 0.5},
+    ...                    by_frequency={}, control={}, candidates=10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_guess(guess, Path(folder, "guess.json"))
+    ...     load_guess(Path(folder, "guess.json")) == guess
+    True
+    """
+    from setveil.data.whole_file import write_whole  # noqa: PLC0415  (numpy only on demand)
+
+    content = {"setveil": "guess", "version": VERSION, "kind": guess.kind, **guess.to_json()}
+    write_whole(path, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def load_guess(path: str | os.PathLike[str]) -> Guess:
+    """Read a guess that :func:`save_guess` wrote.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no guess.
+    """
+    from setveil.registry import entries  # noqa: PLC0415
+
+    entries("attack")  # importing the attacks lists their classes of guesses
+    fix = "name the file that `setveil attack -o` wrote"
+    where = str(path)
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"the guess cannot be read: {error.strerror or error}", where=where, fix=fix
+        ) from None
+    except (ValueError, RecursionError):
+        raise InputError("this is no guess: it is not JSON", where=where, fix=fix) from None
+    if not isinstance(content, dict) or content.pop("setveil", None) != "guess":
+        raise InputError("this is no guess", where=where, fix=fix)
+    version, kind = content.pop("version", None), content.pop("kind", None)
+    if version != VERSION or kind not in KINDS:
+        raise InputError(
+            f"a guess of the kind {kind!r} and version {version!r} is not known here",
+            where=where,
+            fix="update setveil",
+        )
+    try:
+        return KINDS[kind].from_json(content)
+    except SetveilError as error:
+        raise InputError(f"the guess is damaged: {error.what}", where=where, fix=fix) from None
+    except (TypeError, ValueError, KeyError, AttributeError):
+        raise InputError("the guess is damaged", where=where, fix=fix) from None

@@ -1,0 +1,381 @@
+"""Which members of a generalized item fit the records that hold it: distance tables.
+
+A table belongs to one generalized item of several members: a row for each record that holds it,
+a column for each member, and in each cell how far the member is from the record's *context*, the
+items that the record shows in clear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.errors import NotApplicable, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from setveil.data.table import Int64Array
+    from setveil.relatedness.base import Relatedness
+    from setveil.release.set_generalized import SetGeneralizedRelease
+
+Floats = npt.NDArray[np.float64]
+
+BLOCK = 2_000_000
+"""Distances that are averaged at once."""
+NAMED = 5
+"""How many terms a sentence names before it only counts them."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Target:
+    """A generalized item of several members, and the records that hold it.
+
+    Parameters
+    ----------
+    group
+        Its number in the release.
+    members
+        What it may stand for.
+    records
+        Numbers of the records that hold it, ascending.
+    """
+
+    group: int
+    members: tuple[str, ...]
+    records: Int64Array
+
+
+def targets(release: SetGeneralizedRelease) -> tuple[Target, ...]:
+    """Return what there is to attack: the generalized items of at least two members.
+
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release.set_generalized import publish_sets
+    >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"]])
+    >>> release, _ = publish_sets(table, [0, 0, 1])
+    >>> [(t.members, t.records.tolist()) for t in targets(release)]
+    [(('flu', 'gout'), [0, 1])]
+    """
+    offsets, items = release.records
+    record_of = np.repeat(np.arange(len(release), dtype=np.int64), np.diff(offsets))
+    order = np.argsort(items, kind="stable")
+    cuts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=len(release.groups)))])
+    return tuple(
+        Target(
+            group=group,
+            members=release.members(group),
+            records=record_of[order[cuts[group] : cuts[group + 1]]],
+        )
+        for group in np.flatnonzero(~release.is_trivial).tolist()
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Contexts:
+    """For each record the items it shows in clear.
+
+    Parameters
+    ----------
+    names
+        All items in clear.
+    offsets, items
+        Record `j` shows ``names[i] for i in items[offsets[j]:offsets[j + 1]]``.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release.set_generalized import publish_sets
+    >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"], ["itch", "gout"]])
+    >>> contexts = Contexts.of(publish_sets(table, [0, 0, 1, 2])[0])
+    >>> [contexts.terms(record) for record in range(3)]
+    [('itch',), ('rash',), ()]
+    """
+
+    names: tuple[str, ...]
+    offsets: Int64Array
+    items: Int64Array
+
+    @classmethod
+    def of(cls, release: SetGeneralizedRelease) -> Contexts:
+        """Read the contexts off a release."""
+        offsets, items = release.records
+        clear = release.is_trivial[items]
+        number = np.cumsum(release.is_trivial) - 1
+        return cls(
+            names=tuple(group[0] for group in release.groups if len(group) == 1),
+            offsets=np.concatenate([[0], np.cumsum(clear)])[offsets],
+            items=number[items[clear]].astype(np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, record: int) -> Int64Array:
+        """Return the numbers of a record's items in clear."""
+        return self.items[self.offsets[record] : self.offsets[record + 1]]
+
+    def terms(self, record: int) -> tuple[str, ...]:
+        """Return a record's items in clear."""
+        return tuple(self.names[i] for i in self[record].tolist())
+
+    def exchanged(self, rng: np.random.Generator) -> Contexts:
+        """Return the contexts handed on between records: each that has one gets another's.
+
+        An attack that still succeeds with these does not draw on contexts.
+
+        >>> contexts = Contexts(names=("a", "b"), offsets=np.array([0, 1, 1, 2]),
+        ...                     items=np.array([0, 1]))
+        >>> exchanged = contexts.exchanged(np.random.default_rng(0))
+        >>> [exchanged.terms(record) for record in range(3)]
+        [('b',), (), ('a',)]
+        """
+        having = np.flatnonzero(np.diff(self.offsets))
+        order = rng.permutation(having)
+        giver = np.arange(len(self), dtype=np.int64)
+        giver[order] = np.roll(order, 1)  # one circle: nobody keeps their own
+        lengths = np.diff(self.offsets)[giver]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        items = self.items[np.repeat(self.offsets[giver], lengths) + within]
+        return Contexts(names=self.names, offsets=offsets, items=items)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DistanceTable:
+    """How far each member of a generalized item is from each record that holds it.
+
+    Parameters
+    ----------
+    group
+        The generalized item's number in the release.
+    members
+        Its members, one column each.
+    records
+        Numbers of the records, one row each: those with a context that the source knows.
+    contexts
+        For each row the numbers (in :class:`Contexts`) of the items that were averaged over.
+    distances
+        Rows by columns, without gaps.
+    """
+
+    group: int
+    members: tuple[str, ...]
+    records: Int64Array
+    contexts: tuple[Int64Array, ...]
+    distances: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaps:
+    """What could not be said in distance tables, and was filled or left out.
+
+    Parameters
+    ----------
+    rows
+        How many rows there could be: one for each generalized item of several members in each
+        record.
+    without_context
+        How many of them show nothing in clear.
+    context_unknown
+        How many show only items that the source does not know.
+    unknown_context
+        Items in clear that the source does not know; they are left out of the averages.
+    unknown_members
+        Members that the source does not know; their cells take the mean of their row.
+    """
+
+    rows: int
+    without_context: int
+    context_unknown: int
+    unknown_context: tuple[str, ...]
+    unknown_members: tuple[str, ...]
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what a reader of a result should know, as sentences; none if all is well.
+
+        >>> Gaps(rows=9, without_context=2, context_unknown=0, unknown_context=("mumps",),
+        ...      unknown_members=()).sentences()
+        ('2 of 9 rows have no context: left out', '1 item in clear is unknown: mumps')
+        """
+        said = []
+        if self.without_context:
+            said.append(f"{self.without_context} of {self.rows} rows have no context: left out")
+        if self.context_unknown:
+            said.append(f"{self.context_unknown} of {self.rows} rows have only unknown context: "
+                        "left out")  # fmt: skip
+        for one, many, terms in (
+            ("item in clear is", "items in clear are", self.unknown_context),
+            ("member is", "members are", self.unknown_members),
+        ):
+            if terms:
+                more = len(terms) - NAMED
+                named = ", ".join(terms[:NAMED]) + (f" and {more} more" if more > 0 else "")
+                said.append(f"{len(terms)} {many if len(terms) > 1 else one} unknown: {named}")
+        return tuple(said)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DistanceTables:
+    """The distance tables of a release, with what could not be said in them.
+
+    Parameters
+    ----------
+    tables
+        One for each generalized item of several members that has a row.
+    contexts
+        The contexts they were made from.
+    gaps
+        What was filled or left out.
+    """
+
+    tables: tuple[DistanceTable, ...]
+    contexts: Contexts
+    gaps: Gaps
+
+    def __iter__(self) -> Iterator[DistanceTable]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+
+def distance_tables(
+    release: SetGeneralizedRelease,
+    relatedness: Relatedness,
+    *,
+    context: int | None = None,
+    contexts: Contexts | None = None,
+) -> DistanceTables:
+    """Measure how far each member of each generalized item is from the records that hold it.
+
+    A cell is the mean distance of the member to the items of the record's context. Items in clear
+    that the source does not know are left out; a member that it does not know takes the mean of
+    its row; a record without any known context has no row. All three are reported.
+
+    Parameters
+    ----------
+    release
+        What is attacked.
+    relatedness
+        Where distances come from.
+    context
+        How many items of a context are used: None for all, else the most informative ones, those
+        whose distances to the members vary the most.
+    contexts
+        Other contexts than those of the release, as for a control.
+
+    Raises
+    ------
+    NotApplicable
+        The source knows no member, so that it cannot tell one from another.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.relatedness import NGD, RecordCounts
+    >>> from setveil.release.set_generalized import publish_sets
+    >>> table = TransactionTable.from_rows([["fever", "flu"], ["toe", "gout"]])
+    >>> release, _ = publish_sets(table, [0, 1, 1, 2])
+    >>> corpus = [["fever", "flu"], ["flu"], ["toe", "gout"], ["gout"], ["fever", "toe"]]
+    >>> (made,) = distance_tables(release, NGD(RecordCounts.from_rows(corpus)))
+    >>> made.members, made.records.tolist(), made.distances.round(2).tolist()
+    (('flu', 'gout'), [0, 1], [[0.76, 1.0], [1.0, 0.76]])
+    """
+    if context is not None and (isinstance(context, bool) or context < 1):
+        raise ParameterError(f"context is {context!r}", fix="use None for all, or 1 and more")
+    here = Contexts.of(release) if contexts is None else contexts
+    attacked = targets(release)
+    members = tuple(name for target in attacked for name in target.members)
+    familiar = np.asarray(relatedness.known(here.names), dtype=bool)
+    known = np.asarray(relatedness.known(members), dtype=bool)
+    if members and not known.any():
+        raise NotApplicable(
+            "the source of relatedness knows no member of any generalized item, and so cannot "
+            "tell which of them a record held",
+            fix="name a source that knows them: within the release all members are alike",
+        )
+    bare = lost = 0
+    made = []
+    for target in attacked:
+        own = [here[record] for record in target.records.tolist()]
+        table, rows_lost = _table(
+            target, own, here.names, familiar=familiar, relatedness=relatedness, context=context
+        )
+        empty = sum(not len(items) for items in own)
+        bare, lost = bare + empty, lost + rows_lost - empty
+        if len(table.records):
+            made.append(table)
+    gaps = Gaps(
+        rows=sum(len(target.records) for target in attacked),
+        without_context=bare,
+        context_unknown=lost,
+        unknown_context=_named(here.names, ~familiar),
+        unknown_members=tuple(sorted(_named(members, ~known))),
+    )
+    return DistanceTables(tables=tuple(made), contexts=here, gaps=gaps)
+
+
+def _named(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    return tuple(names[i] for i in np.flatnonzero(chosen).tolist())
+
+
+def _table(
+    target: Target,
+    contexts: Sequence[Int64Array],
+    names: Sequence[str],
+    *,
+    familiar: npt.NDArray[np.bool_],
+    relatedness: Relatedness,
+    context: int | None,
+) -> tuple[DistanceTable, int]:
+    """Return the table of one generalized item, and how many records have no row in it."""
+    used = [items[familiar[items]] for items in contexts]
+    terms = np.unique(np.concatenate(used)) if used else np.empty(0, np.int64)
+    pairs = relatedness.distances([names[i] for i in terms.tolist()], target.members)
+    places = [np.searchsorted(terms, items) for items in used]
+    if context is not None:
+        places = _most_informative(places, pairs, context)
+    means = _means(places, pairs)
+    has_row = np.isfinite(means).any(axis=1)
+    means = means[has_row]
+    row_mean = np.nanmean(means, axis=1, keepdims=True) if len(means) else means[:, :1]
+    table = DistanceTable(
+        group=target.group,
+        members=target.members,
+        records=target.records[has_row],
+        contexts=tuple(terms[places[row]] for row in np.flatnonzero(has_row).tolist()),
+        distances=np.where(np.isnan(means), row_mean, means),
+    )
+    return table, int(np.count_nonzero(~has_row))
+
+
+def _most_informative(places: Sequence[Int64Array], pairs: Floats, most: int) -> list[Int64Array]:
+    """Return of each context the items whose distances to the members vary the most."""
+    there = np.isfinite(pairs)
+    counts = np.maximum(there.sum(axis=1), 1)
+    mean = np.where(there, pairs, 0).sum(axis=1) / counts
+    spread = np.where(there, (pairs - mean[:, None]) ** 2, 0).sum(axis=1) / counts
+    rank = np.empty(len(spread), dtype=np.int64)
+    rank[np.argsort(-spread, kind="stable")] = np.arange(len(spread))
+    return [np.sort(own[np.argsort(rank[own])[:most]]) for own in places]
+
+
+def _means(places: Sequence[Int64Array], pairs: Floats) -> Floats:
+    """Return for each context the mean of its items' distances; NaN where there is none."""
+    there = np.isfinite(pairs)
+    filled = np.where(there, pairs, 0.0)
+    means = np.full((len(places), pairs.shape[1]), np.nan)
+    step = max(1, BLOCK // max(1, pairs.shape[1] * max(map(len, places), default=1)))
+    for start in range(0, len(places), step):
+        part = [row for row in range(start, min(start + step, len(places))) if len(places[row])]
+        if not part:
+            continue
+        joined = np.concatenate([places[row] for row in part])
+        starts = np.cumsum([0, *(len(places[row]) for row in part[:-1])])
+        sums = np.add.reduceat(filled[joined], starts, axis=0)
+        counts = np.add.reduceat(there[joined].astype(np.int64), starts, axis=0)
+        means[part] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means

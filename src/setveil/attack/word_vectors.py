@@ -1,0 +1,161 @@
+"""Evidence from word vectors: how a record's context, as one direction, points at a member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from setveil.attack.evidence import CellRows
+    from setveil.attack.tables import Contexts
+    from setveil.data.embeddings import Vectors
+    from setveil.data.table import Int64Array
+    from setveil.release.set_generalized import SetGeneralizedRelease
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+BEST = 3
+"""How many items of a context the strongest evidence is averaged over."""
+RIDGE = 0.1
+"""How strongly the learned form is held back, as a share of the mean variance of a direction."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TermVectors:
+    """The directions of a release's terms, and what the release taught about them.
+
+    Parameters
+    ----------
+    number
+        For each term its row.
+    directions
+        Unit vectors, after the mean over all terms was taken off; 0 where a term is unknown.
+    weights
+        How much a term counts in a context: the logarithm of one in how many records show it.
+    form
+        A matrix B by which a context c speaks for a member e with c·B·e; None before it is
+        learned (see :meth:`taught`).
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.data.embeddings import Vectors
+    >>> from setveil.release.set_generalized import publish_sets
+    >>> table = TransactionTable.from_rows([["fever", "flu"], ["toe", "gout"]])
+    >>> release, _ = publish_sets(table, [0, 1, 1, 2])
+    >>> vectors = Vectors(words=("fever", "flu", "toe", "gout"),
+    ...                   vectors=[[2, 1], [3, 1], [-2, 1], [-3, 1]])
+    >>> terms = TermVectors.of(vectors, release)
+    >>> terms.directions[terms.number["flu"]].tolist()
+    [1.0, 0.0]
+    """
+
+    number: Mapping[str, int]
+    directions: Floats
+    known: Bools
+    weights: Floats
+    form: Floats | None = None
+
+    @classmethod
+    def of(cls, vectors: Vectors, release: SetGeneralizedRelease) -> TermVectors:
+        """Look up the terms that a release shows, in clear or as members."""
+        terms = sorted(member for group in release.groups for member in group)
+        number = {term: i for i, term in enumerate(terms)}
+        found, known = vectors.of(terms)
+        rows = found.astype(np.float64)
+        if known.any():
+            rows[known] -= rows[known].mean(axis=0)
+        lengths = np.linalg.norm(rows, axis=1)
+        known &= lengths > 0
+        held = np.bincount(release.records[1], minlength=len(release.groups))
+        shown = np.zeros(len(terms))
+        for group, members in enumerate(release.groups):
+            if len(members) == 1:
+                shown[number[members[0]]] = held[group]
+        weights = np.log((len(release) + 1) / (shown + 0.5))
+        return cls(
+            number=number,
+            directions=np.where(known[:, None], rows / np.where(known, lengths, 1)[:, None], 0),
+            known=known,
+            weights=weights,
+        )
+
+    def about(self, table: CellRows, contexts: Contexts) -> dict[str, Floats]:
+        """Return the evidence about each cell of a table; NaN where there is none."""
+        members = self._numbers(table.members)
+        towards = self.directions[members]
+        shape = (len(table.records), len(members))
+        cells = {
+            name: np.full(shape, np.nan) for name in ("cosine", "cosine_best", "cosine_mean")
+        }
+        if self.form is not None:
+            cells["form"] = np.full(shape, np.nan)
+        for row, own in enumerate(table.contexts):
+            used = self._numbers([contexts.names[i] for i in own.tolist()])
+            used = used[self.known[used]]
+            if not len(used):
+                continue
+            centre = self._centre(used)
+            each = self.directions[used] @ towards.T
+            cells["cosine"][row] = centre @ towards.T
+            cells["cosine_best"][row] = -np.sort(-each, axis=0)[:BEST].mean(axis=0)
+            cells["cosine_mean"][row] = each.mean(axis=0)
+            if self.form is not None:
+                cells["form"][row] = centre @ self.form @ towards.T
+        return {name: np.where(self.known[members], each, np.nan) for name, each in cells.items()}
+
+    def taught(self, contexts: Contexts) -> TermVectors:
+        """Return the same with a form that was learned from which items stand together in clear.
+
+        B minimises the squared difference of c·B·e to whether item e stands in a record whose
+        other items have the centre c, over all records and items in clear, with a ridge. Having
+        the sums over all pairs as a product of two sums, it takes two small inversions.
+        """
+        numbers = self._numbers(contexts.names)
+        size = self.directions.shape[1]
+        centres = np.zeros((len(contexts), size))
+        together = np.zeros((size, size))
+        for record in range(len(contexts)):
+            used = numbers[contexts[record]]
+            used = used[self.known[used]]
+            if len(used) < 2:
+                continue
+            weighted = self.weights[used, None] * self.directions[used]
+            centres[record] = _unit(weighted.sum(axis=0))
+            # Without the item itself: else every item would point at its own context.
+            others = weighted.sum(axis=0) - weighted
+            lengths = np.linalg.norm(others, axis=1)
+            others /= np.where(lengths > 0, lengths, 1)[:, None]
+            together += others.T @ self.directions[used]
+        shown = self.directions[numbers[self.known[numbers]]]
+        chance = len(contexts.items) / max(1, len(contexts) * len(numbers))
+        together -= chance * np.outer(centres.sum(axis=0), shown.sum(axis=0))
+        form = _ridge(centres) @ together @ _ridge(shown)
+        scale = np.abs(form).max(initial=0.0)
+        return replace(self, form=form / scale if scale > 0 else form)
+
+    def _centre(self, used: Int64Array) -> Floats:
+        return _unit(self.weights[used] @ self.directions[used])
+
+    def _numbers(self, terms: Sequence[str]) -> Int64Array:
+        return np.array([self.number[term] for term in terms], dtype=np.int64)
+
+
+def _unit(vector: Floats) -> Floats:
+    length = np.linalg.norm(vector)
+    return vector / length if length > 0 else vector
+
+
+def _ridge(rows: Floats) -> Floats:
+    """Return the inverse of the rows' matrix of products, with a ridge."""
+    products = rows.T @ rows / max(1, len(rows))
+    size = len(products)
+    ridge = RIDGE * np.trace(products) / max(1, size)
+    inverse: Floats = np.linalg.pinv(products + ridge * np.eye(size), hermitian=True)
+    return inverse

@@ -1,0 +1,54 @@
+"""The options that say where a table of records goes, and the writing itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from setveil.cli.inputs import must_be_free
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+
+STDOUT = "-"
+
+OutDataOption = Annotated[
+    str,
+    typer.Option("-o", "--out", metavar="OUT", help="File of records to write; - is stdout."),
+]
+ToOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        help="Format of OUT, as for --format; by its ending when not given.",
+    ),
+]
+ForceDataOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+
+
+def must_be_writable(out: str, *, to: str | None, force: bool, json: bool) -> None:
+    """Refuse, before any work, an output that could not be written in the end.
+
+    >>> must_be_writable("-", to="jsonl", force=False, json=True)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: the records and --json cannot both go to standard output. \
+To fix: name a file with -o.
+    """
+    from setveil.data.writers import format_for
+
+    format_for(out, to)
+    if out != STDOUT:
+        must_be_free(Path(out), force=force)
+    elif json:
+        raise ParameterError(
+            "the records and --json cannot both go to standard output", fix="name a file with -o"
+        )
+
+
+def write_table(table: "TransactionTable", out: str, *, to: str | None) -> None:
+    """Write the records; the file appears whole or not at all."""
+    from setveil.data.writers import write
+
+    write(table, out, to)

@@ -1,0 +1,262 @@
+"""``setveil extract``: documents and query logs to records."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from setveil.cli.data_output import (
+    STDOUT,
+    ForceDataOption,
+    OutDataOption,
+    must_be_writable,
+    write_table,
+)
+from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table, say
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+    from setveil.text.extract import ExtractionReport
+    from setveil.text.query_log import QueryReport
+
+
+def extract(
+    *,
+    texts: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXTS", help="Folder, text file, JSON lines, table, or logs."),
+    ],
+    out: OutDataOption,
+    kind: Annotated[
+        Literal["documents", "queries"], typer.Option("--kind", help="What TEXTS holds.")
+    ] = "documents",
+    items: Annotated[
+        Literal["noun-phrases", "nouns", "tokens", "queries"],
+        typer.Option("--as", help="What becomes an item; queries stay whole as queries."),
+    ] = "noun-phrases",
+    format: Annotated[  # noqa: A002  (the option's name)
+        Literal["text", "jsonl", "csv"] | None,
+        typer.Option("--format", help="Format of documents; guessed when not given."),
+    ] = None,
+    text_field: Annotated[
+        str | None,
+        typer.Option("--text-field", metavar="NAME", help="Field or column that holds the text."),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", metavar="TEXT", help="What separates columns; also tab."),
+    ] = None,
+    header_pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--header-pattern", metavar="REGEX", help="Cut a text up to the end of its first match."
+        ),
+    ] = None,
+    footer_pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--footer-pattern", metavar="REGEX", help="Cut a text from its last match on."
+        ),
+    ] = None,
+    stop_words: Annotated[
+        str | None,
+        typer.Option("--stop-words", metavar="FILE", help="More words to leave out, one a line."),
+    ] = None,
+    tagger: Annotated[
+        str | None,
+        typer.Option("--tagger", metavar="MODEL", help="A spaCy model that you have."),
+    ] = None,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Write records in the order of the documents.")
+    ] = False,
+    on_error: Annotated[
+        Literal["stop", "skip"],
+        typer.Option("--on-error", help="Stop at a malformed line, or skip and list it."),
+    ] = "stop",
+    user: Annotated[
+        str | None, typer.Option("--user-column", metavar="NAME", help="Column of who asked.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option("--query-column", metavar="NAME", help="Column of the queries.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time-column", metavar="NAME", help="Column of when.")
+    ] = None,
+    per: Annotated[
+        Literal["user", "session", "query"] | None,
+        typer.Option("--per", help="What of a log becomes a record; a user if not given."),
+    ] = None,
+    gap_minutes: Annotated[
+        float | None,
+        typer.Option("--gap-minutes", metavar="N", help="Pause that ends a session; 30."),
+    ] = None,
+    short: Annotated[
+        int | None,
+        typer.Option("--short", metavar="N", min=0, help="Words of a query that stays whole; 2."),
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option("--words", metavar="FILE", help="Keep only these items, one a line."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, help="Processes; one per core if not given."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="basket, long, one-hot, jsonl or spmf; by the ending of OUT when not given.",
+        ),
+    ] = None,
+    force: ForceDataOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Turn documents or a query log into records of items.
+
+    A document gives one record, and so does a user of a log (or a session). Items are noun
+    phrases (noun + noun, adjective + noun, or a noun), single nouns, or all words in dictionary
+    form. Records are sorted by content; no name, identifier, time or address is written, but the
+    items are the people's own words, and may name somebody.
+
+    Example: setveil extract letters/ -o records.csv
+    """
+    from setveil.data.writers import format_for
+
+    for_documents: dict[str, Any] = {
+        "format": format,
+        "text_field": text_field,
+        "header_pattern": header_pattern,
+        "footer_pattern": footer_pattern,
+        "stop_words": stop_words,
+        "tagger": tagger,
+        "keep_order": keep_order or None,
+        "on_error": None if on_error == "stop" else on_error,
+    }
+    for_queries: dict[str, Any] = {
+        "user_column": user,
+        "query_column": query,
+        "time_column": time,
+        "per": per,
+        "gap_minutes": gap_minutes,
+        "short": short,
+        "words": words,
+    }
+    _refuse(for_queries if kind == "documents" else for_documents, kind)
+    to = to or ("jsonl" if out == STDOUT else None)
+    must_be_writable(out, to=to, force=force, json=json)
+    if format_for(out, to) == "fimi":
+        raise ParameterError("fimi holds only numbers, not words", fix="write csv or jsonl")
+    shared: dict[str, Any] = {"items": items, "delimiter": delimiter, "workers": workers}
+    report: ExtractionReport | QueryReport
+    with Progress(quiet=quiet) as progress:
+        progress("reading")
+        if kind == "documents":
+            table, report = _documents(texts, progress=progress, **shared, **for_documents)
+        else:
+            table, report = _queries(texts, progress=progress, **shared, **for_queries)
+        progress("writing")
+        write_table(table, out, to=to)
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    if json:
+        emit({"file": out, **report.as_dict()})
+    elif out != STDOUT:
+        _print(report.as_dict())
+
+
+def _refuse(given: dict[str, Any], kind: str) -> None:
+    """Refuse options that are for the other kind of text."""
+    other = "queries" if kind == "documents" else "documents"
+    for name, value in given.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ParameterError(
+                f"{option} is for {other}", fix=f"leave it out, or add --kind {other}"
+            )
+
+
+def _documents(
+    texts: list[str],
+    *,
+    progress: Progress,
+    items: str,
+    delimiter: str | None,
+    workers: int | None,
+    on_error: str | None,
+    stop_words: str | None,
+    tagger: str | None,
+    keep_order: bool | None,
+    **reading: Any,
+) -> tuple["TransactionTable", "ExtractionReport"]:
+    from setveil.data.item_lists import read_items
+    from setveil.text.documents import Documents
+    from setveil.text.extract import extract as extract_items
+
+    if len(texts) > 1:
+        raise ParameterError("documents come from one place", fix="name the folder they are in")
+    if items == "queries":
+        raise ParameterError(
+            "documents do not become items as a whole", fix="add --kind queries, or change --as"
+        )
+    documents = Documents(
+        path=texts[0], delimiter=delimiter, on_error=on_error or "raise", **reading
+    )
+    found = extract_items(
+        documents,
+        method=items,
+        tagger=tagger or "pattern",
+        stop_words=read_items(stop_words) if stop_words else (),
+        keep_order=bool(keep_order),
+        workers=workers,
+        progress=progress,
+    )
+    return found.table, found.report
+
+
+def _queries(
+    texts: list[str],
+    *,
+    progress: Progress,
+    items: str,
+    delimiter: str | None,
+    workers: int | None,
+    words: str | None,
+    user_column: str | None,
+    query_column: str | None,
+    time_column: str | None,
+    **options: Any,
+) -> tuple["TransactionTable", "QueryReport"]:
+    from setveil.data.item_lists import read_items
+    from setveil.text.query_log import read_queries, transactions
+
+    log = read_queries(
+        texts, user=user_column, query=query_column, time=time_column, delimiter=delimiter
+    )
+    return transactions(
+        log,
+        items=items,
+        words=read_items(words) if words else None,
+        workers=workers,
+        progress=progress,
+        **{name: value for name, value in options.items() if value is not None},
+    )
+
+
+def _print(figures: dict[str, Any]) -> None:
+    shown = [
+        ("documents", "documents"),
+        ("words", "words"),
+        ("lines", "lines"),
+        ("users", "users"),
+        ("different queries", "queries"),
+        ("records", "records"),
+        ("different items", "items"),
+        ("items over all records", "occurrences"),
+    ]
+    rows = [(words, f"{figures[key]:,}") for words, key in shown if key in figures]
+    rows.append(("items per record", f"{figures['length_mean']:.2f}"))
+    rows.append(("type-token ratio (ttr)", f"{figures['ttr']:.4f}"))
+    print_table(["figure", "value"], rows)

@@ -1,0 +1,122 @@
+"""``setveil index``: counts of words over a corpus, on disk."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from setveil.cli.inputs import must_be_free, only_one_stdin
+from setveil.cli.output import (
+    JsonOption,
+    Progress,
+    QuietOption,
+    compiling_announced,
+    emit,
+    print_table,
+    say,
+)
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.text.documents import Documents
+
+
+def index(
+    *,
+    corpus: Annotated[
+        list[str],
+        typer.Argument(metavar="CORPUS", help="Folders, text files, JSON lines or tables."),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="INDEX", help="File to write.")],
+    format: Annotated[  # noqa: A002  (the option's name)
+        Literal["text", "jsonl", "csv"] | None,
+        typer.Option("--format", help="Format of documents; guessed when not given."),
+    ] = None,
+    text_field: Annotated[
+        str | None,
+        typer.Option("--text-field", metavar="NAME", help="Field or column that holds the text."),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", metavar="TEXT", help="What separates columns; also tab."),
+    ] = None,
+    on_error: Annotated[
+        Literal["stop", "skip"],
+        typer.Option("--on-error", help="Stop at a malformed line, or skip and list it."),
+    ] = "stop",
+    as_written: Annotated[
+        bool,
+        typer.Option("--as-written", help="Keep plurals apart, as for other languages."),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace INDEX.")] = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Count the words of a corpus, so that terms can be compared.
+
+    A document is a file of a folder, a text file, a line of JSON or a row of a table. The index
+    holds every word with its documents and places, no text and no names of documents. Attacks
+    read it: --relatedness corpus:INDEX.
+
+    Example: setveil index articles/ glosses.jsonl.gz -o medicine.index
+    """
+    from itertools import chain
+
+    from setveil.relatedness.index_build import build_index
+    from setveil.text.documents import Documents
+
+    if str(out) == "-":
+        raise ParameterError("an index is not a stream", fix="name a file with -o")
+    must_be_free(out, force=force)
+    only_one_stdin(*corpus)
+    sources = [
+        Documents(
+            path=path,
+            format=format,
+            text_field=text_field,
+            delimiter=delimiter,
+            on_error="raise" if on_error == "stop" else on_error,
+        )
+        for path in corpus
+    ]
+    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        built = build_index(
+            chain.from_iterable(sources), out, singulars=not as_written, progress=progress
+        )
+    for source in sources:
+        _report(source, quiet=quiet)
+    figures = {
+        "documents": built.total,
+        "empty": sum(source.counts.empty for source in sources),
+        "words": built.n_words,
+        "occurrences": built.n_tokens,
+        "bytes": out.stat().st_size,
+        "fingerprint": built.fingerprint(),
+    }
+    if json:
+        emit({"file": str(out), **figures})
+    else:
+        shown = {
+            "documents": f"{built.total:,}",
+            "different words": f"{built.n_words:,}",
+            "words over all documents": f"{built.n_tokens:,}",
+            "size of the index": f"{out.stat().st_size / 1e6:,.3g} MB",
+        }
+        print_table(["figure", "value"], shown.items())
+
+
+def _report(source: "Documents", *, quiet: bool) -> None:
+    """Say on stderr what was met besides plain text."""
+    counts, problems = source.counts, source.problems
+    said = (
+        (counts.empty, "empty documents"),
+        (counts.html, "documents read as HTML"),
+        (counts.bad_encoding, "documents with bytes that are no UTF-8"),
+        (counts.files_skipped, "files that are no text"),
+        (problems.count, "malformed lines, skipped"),
+    )
+    for number, words in said:
+        if number:
+            say(f"{source.path}: {words}: {number:,}", quiet=quiet)
+    for where, _, what in problems.skipped[:5]:
+        say(f"  {where}: {what}", quiet=quiet)

@@ -1,0 +1,86 @@
+"""Groups of commands made from the registry: one command per method, with its own options."""
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+from setveil.cli.method_options import option_for
+
+if TYPE_CHECKING:
+    from setveil.registry import Entry
+
+
+def group_of(kind: str, heading: str, command_for: "Callable[[Entry], Any]") -> type[TyperGroup]:
+    """Return a group whose commands are the registered classes of a kind."""
+
+    class Registered(TyperGroup):
+        def list_commands(self, ctx: Any) -> list[str]:
+            """Return the names of the methods."""
+            from setveil.registry import entries
+
+            del ctx
+            return [entry.name for entry in entries(kind)]
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            """Build the command of a method; for an unknown one, say which there are."""
+            from setveil.registry import find
+
+            del ctx
+            return command_for(find(kind, cmd_name))
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            """Write each method with the whole line that describes it."""
+            from setveil.registry import entries
+
+            del ctx
+            with formatter.section(heading):
+                formatter.write_dl([(each.name, each.summary) for each in entries(kind)])
+
+    return Registered
+
+
+def command_of(
+    entry: "Entry",
+    run: Callable[..., None],
+    *,
+    example: Callable[[str], str],
+    without: frozenset[str] = frozenset(),
+) -> Any:
+    """Return the command of one method: its parameters as options, then those of `run`.
+
+    Parameters
+    ----------
+    entry
+        The method; its parameters become options.
+    run
+        Takes the entry, the method's parameters as a mapping, and the shared options as keywords.
+    example
+        Returns the line at the end of the help for the method's first option and its default.
+    without
+        Shared options that this method has no use for; `run` gets their defaults.
+    """
+    from setveil.registry import params_of
+
+    own = [option_for(param) for param in params_of(entry.target)]
+    given = inspect.signature(run).parameters.values()
+    left_out = {"entry", "params", *without}
+    shared = [parameter for parameter in given if parameter.name not in left_out]
+    names = [parameter.name for parameter in own]
+
+    def command(**values: Any) -> None:
+        params = {name: values.pop(name) for name in names}
+        run(entry, params, **values)
+
+    arguments = [p for p in shared if p.default is p.empty]
+    options = [p for p in shared if p.default is not p.empty]
+    parameters = [*arguments, *own, *options]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__doc__ = f"{entry.summary}\n\nPaper: {entry.paper}."
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    shown = f" --{names[0].replace('_', '-')} {own[0].default}" if own else ""
+    app.command(entry.name, epilog=example(shown))(command)
+    return typer.main.get_command(app)

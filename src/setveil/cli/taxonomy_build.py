@@ -1,0 +1,215 @@
+"""``setveil taxonomy build``: a tree for items that have none."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from setveil.cli import inputs
+from setveil.cli.inputs import (
+    FormatOption,
+    MissingOption,
+    OnErrorOption,
+    must_be_free,
+    read_table,
+)
+from setveil.cli.output import JsonOption, Progress, QuietOption, emit, say
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+
+STDOUT = "-"
+FANOUT = 4
+NAME_SUPPORT = 50
+"""Ten times the usual k: what so many records hold is no secret of any of them."""
+
+OutOption = Annotated[
+    str, typer.Option("-o", "--out", metavar="OUT", help="File to write; - is standard output.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+
+
+def build(
+    *,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="File of records; - reads the standard input.")
+    ],
+    out: OutOption,
+    source: Annotated[
+        Literal["fanout", "wordnet", "embeddings"],
+        typer.Option("--from", help="What the tree is built from."),
+    ] = "fanout",
+    fanout: Annotated[
+        int | None,
+        typer.Option("--fanout", min=2, help=f"Most children of a node; {FANOUT} if not given."),
+    ] = None,
+    wordnet: Annotated[
+        str | None,
+        typer.Option(
+            "--wordnet",
+            metavar="PLACE",
+            help="Folder or .tar.gz of WordNet; looked for in the usual places if not given.",
+        ),
+    ] = None,
+    heads: Annotated[
+        bool,
+        typer.Option("--heads", help="Put phrases that WordNet lacks below their head noun."),
+    ] = False,
+    vectors: Annotated[
+        str | None,
+        typer.Option("--vectors", metavar="FILE", help="Word vectors: GloVe, word2vec or .npz."),
+    ] = None,
+    name_support: Annotated[
+        int | None,
+        typer.Option(
+            "--name-support",
+            metavar="N",
+            min=1,
+            help=f"Records an item needs to name a group; {NAME_SUPPORT} if not given.",
+        ),
+    ] = None,
+    never_name: Annotated[
+        str | None,
+        typer.Option("--never-name", metavar="FILE", help="Items that name no group, one a line."),
+    ] = None,
+    missing: MissingOption = "error",
+    format: FormatOption = None,  # noqa: A002  (the option's name)
+    delimiter: inputs.DelimiterOption = None,
+    id: inputs.IdOption = None,  # noqa: A002
+    item: inputs.ItemOption = None,
+    on_error: OnErrorOption = "stop",
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Build a tree over the items of a data file.
+
+    fanout: joins neighbours in the alphabet, so it serves best where names that sort together
+    belong together. wordnet: English nouns below their most frequent sense. embeddings: items
+    with like word vectors are joined.
+
+    Example: setveil taxonomy build visits.csv --fanout 4 -o tree.csv
+    """
+    given = {
+        "--fanout": fanout,
+        "--wordnet": wordnet,
+        "--heads": heads or None,
+        "--vectors": vectors,
+        "--name-support": name_support,
+        "--never-name": never_name,
+        "--missing": missing if missing != "error" else None,
+    }
+    _must_fit(source, given)
+    must_be_writable(out, force=force, json=json)
+    with Progress(quiet=quiet) as progress:
+        progress("reading")
+        table = read_table(
+            data,
+            format=format,
+            delimiter=delimiter,
+            id=id,
+            item=item,
+            on_error=on_error,
+            quiet=quiet,
+        )
+        progress("building")
+        if source == "wordnet":
+            tree = _from_wordnet(table, wordnet, missing=missing, heads=heads, quiet=quiet)
+        elif source == "embeddings":
+            assert vectors is not None
+            named = _nameable(table, name_support or NAME_SUPPORT, never_name)
+            tree = _from_vectors(table, vectors, fanout or FANOUT, named, missing, quiet=quiet)
+        else:
+            from setveil.data.taxonomy import Taxonomy
+
+            tree = Taxonomy.balanced(table.vocabulary.names, fanout=fanout or FANOUT)
+        tree.write(out)
+    tell_written(tree, out, quiet=quiet, json=json)
+
+
+OPTIONS = {
+    "fanout": {"--fanout"},
+    "wordnet": {"--wordnet", "--heads", "--missing"},
+    "embeddings": {"--vectors", "--fanout", "--name-support", "--never-name", "--missing"},
+}
+
+
+def _must_fit(source: str, given: dict[str, Any]) -> None:
+    """Refuse options that would be passed over, and the absence of vectors."""
+    for option, value in given.items():
+        if value is not None and option not in OPTIONS[source]:
+            raise ParameterError(
+                f"{option} has no meaning for --from {source}",
+                fix=f"leave it out; {source} takes {', '.join(sorted(OPTIONS[source]))}",
+            )
+    if source == "embeddings" and given["--vectors"] is None:
+        raise ParameterError(
+            "--from embeddings needs word vectors", fix="name their file by --vectors FILE"
+        )
+
+
+def _from_wordnet(
+    table: "TransactionTable", place: str | None, *, missing: str, heads: bool, quiet: bool
+) -> "Taxonomy":
+    from setveil.data.word_tree import word_tree
+    from setveil.data.wordnet import WordNet
+
+    names = table.vocabulary.names
+    tree, report = word_tree(names, WordNet.find(place), missing=missing, heads=heads)
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    return tree
+
+
+def _nameable(table: "TransactionTable", support: int, never: str | None) -> set[str]:
+    """Return the items after which groups may be named: frequent ones, and not the listed."""
+    import numpy as np
+
+    from setveil.data.item_lists import read_items
+
+    listed = set(read_items(never)) if never is not None else set()
+    counts = np.bincount(table.items, minlength=table.n_items)
+    names = table.vocabulary.names
+    return {names[i] for i in np.flatnonzero(counts >= support).tolist()} - listed
+
+
+def _from_vectors(
+    table: "TransactionTable",
+    file: str,
+    fanout: int,
+    named: Collection[str],
+    missing: str,
+    *,
+    quiet: bool,
+) -> "Taxonomy":
+    from setveil.data.embeddings import Vectors
+    from setveil.data.taxonomy import Taxonomy
+
+    names = table.vocabulary.names
+    vectors = Vectors.read(file, terms=names)
+    unknown = len(names) - int(vectors.of(names)[1].sum())
+    say(f"{len(names):,} items, with a vector: {len(names) - unknown:,}.", quiet=quiet)
+    say(f"Groups may be named after {len(named):,} of them.", quiet=quiet)
+    return Taxonomy.from_embeddings(names, vectors, fanout=fanout, named=named, missing=missing)
+
+
+def must_be_writable(out: str, *, force: bool, json: bool) -> None:
+    """Refuse, before any work, a file that cannot be written, and two results on one stream."""
+    if out != STDOUT:
+        must_be_free(Path(out), force=force)
+    elif json:
+        raise ParameterError(
+            "the tree and --json cannot both go to standard output", fix="name a file with -o"
+        )
+
+
+def tell_written(tree: "Taxonomy", out: str, *, quiet: bool, json: bool) -> None:
+    """Say how large the tree is that was written, and where."""
+    if json:
+        size = {"nodes": len(tree), "leaves": tree.n_leaves, "height": tree.height}
+        emit({"file": out, **size})
+    elif out != STDOUT:
+        say(f"{tree!r} written to {out}", quiet=quiet)

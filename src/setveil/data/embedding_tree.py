@@ -1,0 +1,240 @@
+"""A tree over items from their vectors: what is alike is joined first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.data.naming import fresh_id, some
+from setveil.errors import InputError, ParameterError, SetveilError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from setveil.data.embeddings import Vectors
+
+LARGEST = 4000
+"""Items that are joined pair by pair: beyond, distances of all pairs would fill the memory."""
+
+
+@dataclass(kw_only=True)
+class Dendrogram:
+    """A binary tree: items 0 … n - 1, then pairs, each with the distance at which it was joined."""
+
+    n_items: int
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    distances: list[float] = field(default_factory=list)
+
+    def join(self, left: int, right: int, distance: float) -> int:
+        """Add the pair of two nodes and return its number."""
+        self.pairs.append((left, right))
+        self.distances.append(distance)
+        return self.n_items + len(self.pairs) - 1
+
+    def children(self, node: int, fanout: int) -> list[int]:
+        """Return up to `fanout` nodes below a node: the widest pairs are opened first.
+
+        >>> tree = Dendrogram(n_items=3, pairs=[(0, 1), (3, 2)], distances=[0.1, 0.7])
+        >>> tree.children(4, 2), tree.children(4, 3)
+        ([3, 2], [2, 0, 1])
+        """
+        below = list(self.pairs[node - self.n_items])
+        while len(below) < fanout:
+            open_ones = [v for v in below if v >= self.n_items]
+            if not open_ones:
+                break
+            widest = max(open_ones, key=lambda v: (self.distances[v - self.n_items], v))
+            below.remove(widest)
+            below += self.pairs[widest - self.n_items]
+        return below
+
+
+def embedding_nodes(
+    items: Iterable[str],
+    vectors: Vectors,
+    *,
+    fanout: int = 4,
+    named: Collection[str] = (),
+    missing: str = "error",
+) -> tuple[list[str], list[str], list[int]]:
+    """Return ids, names and places of parents of a tree that joins items with like vectors.
+
+    Needs the extra ``[text]``.
+
+    Parameters
+    ----------
+    items
+        Words and phrases.
+    vectors
+        Their vectors.
+    fanout
+        Most children of a node.
+    named
+        Items after which nodes may be named: each after its most central one (``like flu``). A
+        release shows the names of all nodes above a published one, so name only items that may
+        be known to occur. Other nodes are called ``group 1``, ``group 2`` …
+    missing
+        ``"error"`` names the items without a vector; ``"attach-to-root"`` adds them there.
+
+    Examples
+    --------
+    >>> from setveil.data.embeddings import Vectors
+    >>> vectors = Vectors(words=("cat", "dog", "oak"), vectors=[[1, 0.1], [1, 0.2], [0, 1]])
+    >>> embedding_nodes(["oak", "dog", "cat"], vectors, fanout=2, named=["dog"])
+    (['cat', 'dog', 'oak', 'group 1', 'group 2'], ['cat', 'dog', 'oak', 'like dog', 'like dog'], \
+[4, 4, 3, -1, 3])
+    """
+    if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
+        raise ParameterError(f"fanout is {fanout!r}", fix="use a whole number of 2 or more")
+    if missing not in {"error", "attach-to-root"}:
+        raise ParameterError(
+            f"missing={missing!r} is not known", fix='use "error" or "attach-to-root"'
+        )
+    words = sorted(set(items))
+    if not words:
+        raise InputError("a taxonomy needs at least one item", fix="give data with items")
+    rows, _ = vectors.of(words)
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
+    absent = [word for word, length in zip(words, lengths, strict=True) if not length]
+    if absent and missing == "error":
+        raise InputError(
+            f"{len(absent)} of {len(words)} items have no vector: {some(absent)}",
+            fix='leave them out, or pass missing="attach-to-root" (--missing attach-to-root)',
+        )
+    known = np.flatnonzero(lengths)
+    matrix = rows[known].astype(np.float64) / lengths[known, None]
+    nodes = _Nodes(words=[words[i] for i in known], matrix=matrix, named=frozenset(named))
+    nodes.grow(dendrogram(matrix), fanout, taken=set(words))
+    return nodes.with_absent(absent)
+
+
+def dendrogram(matrix: npt.NDArray[np.float64]) -> Dendrogram:
+    """Join rows of unit length pair by pair, by the greatest cosine distance between two parts.
+
+    The greatest, and not the mean: it gives even trees, and in a deep tree of outliers much is
+    lost by climbing. More than `LARGEST` rows are first halved, again and again, along the
+    direction in which they differ most.
+
+    >>> dendrogram(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])).pairs
+    [(1, 2), (0, 3)]
+    """
+    tree = Dendrogram(n_items=len(matrix))
+    # Halves wait on the stack until both of their own halves are joined.
+    waiting: list[tuple[npt.NDArray[np.intp], bool]] = []
+    if len(matrix):
+        waiting.append((np.arange(len(matrix)), False))
+    done: list[int] = []
+    while waiting:
+        places, halved = waiting.pop()
+        if halved:
+            right, left = done.pop(), done.pop()
+            done.append(tree.join(left, right, 2.0 + len(places)))  # wider than any distance
+        elif len(places) <= LARGEST:
+            done.append(_agglomerate(tree, matrix, places))
+        else:
+            left_half, right_half = _halves(matrix, places)
+            waiting += [(places, True), (right_half, False), (left_half, False)]
+    return tree
+
+
+def _halves(
+    matrix: npt.NDArray[np.float64], places: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    rows = matrix[places]
+    centred = rows - rows.mean(axis=0)
+    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    # The sign of a direction is arbitrary: the largest part decides it.
+    direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
+    order = np.argsort(centred @ direction, kind="stable")
+    middle = len(order) // 2
+    return np.sort(places[order[:middle]]), np.sort(places[order[middle:]])
+
+
+def _agglomerate(
+    tree: Dendrogram, matrix: npt.NDArray[np.float64], places: npt.NDArray[np.intp]
+) -> int:
+    """Join the rows at these places and return the node that holds them all."""
+    if len(places) == 1:
+        return int(places[0])
+    try:
+        from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415  (takes a second)
+    except ImportError:
+        raise SetveilError(
+            "a tree from vectors needs scikit-learn", fix="pip install 'setveil[text]'"
+        ) from None
+    rows = matrix[places]
+    # Rounded, so that ties do not hang on the order in which a product was summed up.
+    distances = np.maximum(np.round(1 - rows @ rows.T, 12), 0)
+    np.fill_diagonal(distances, 0)
+    found = AgglomerativeClustering(
+        n_clusters=None, distance_threshold=0.0, metric="precomputed", linkage="complete"
+    ).fit(distances)
+    numbers = places.tolist()
+    for (left, right), distance in zip(
+        found.children_.tolist(), found.distances_.tolist(), strict=True
+    ):
+        numbers.append(tree.join(numbers[left], numbers[right], distance))
+    return int(numbers[-1])
+
+
+@dataclass(kw_only=True)
+class _Nodes:
+    """The nodes of the tree to be: the known items first, then groups from the root down."""
+
+    words: list[str]
+    matrix: npt.NDArray[np.float64]
+    named: frozenset[str]
+
+    def __post_init__(self) -> None:
+        self.ids = list(self.words)
+        self.names = list(self.words)
+        self.parents = [-1] * len(self.words)
+
+    def grow(self, tree: Dendrogram, fanout: int, taken: set[str]) -> None:
+        """Add a group for each node of the dendrogram that is kept."""
+        members = _members(tree)
+        nameable = np.array([word in self.named for word in self.words], dtype=bool)
+        waiting = [(tree.n_items + len(tree.pairs) - 1, -1)] if tree.pairs else []
+        width = len(str(len(tree.pairs)))
+        while waiting:
+            node, above = waiting.pop()
+            if node < tree.n_items:
+                self.parents[node] = above
+                continue
+            number = len(self.ids)
+            group = f"group {number - tree.n_items + 1:0{width}}"
+            self.ids.append(fresh_id(group, taken, "'"))
+            self.parents.append(above)
+            self.names.append(self._name(members[node - tree.n_items], nameable) or self.ids[-1])
+            waiting += [(child, number) for child in reversed(tree.children(node, fanout))]
+
+    def _name(self, members: npt.NDArray[np.intp], nameable: npt.NDArray[np.bool_]) -> str | None:
+        """Return the name after the most central member that may be named, if there is one."""
+        candidates = members[nameable[members]]
+        if not len(candidates):
+            return None
+        centre = self.matrix[members].sum(axis=0)
+        return f"like {self.words[candidates[np.argmax(self.matrix[candidates] @ centre)]]}"
+
+    def with_absent(self, absent: list[str]) -> tuple[list[str], list[str], list[int]]:
+        """Return the nodes with the items that have no vector attached to the root."""
+        ids, names, parents = self.ids, self.names, self.parents
+        tops = [v for v, above in enumerate(parents) if above < 0]
+        # A single known item is no category: beside others it needs a root above it.
+        root = tops[0] if tops and tops[0] >= len(self.words) else -1
+        return [*ids, *absent], [*names, *absent], [*parents, *([root] * len(absent))]
+
+
+def _members(tree: Dendrogram) -> list[npt.NDArray[np.intp]]:
+    """Return the items below each pair, in the items' order."""
+    found: list[npt.NDArray[np.intp]] = []
+
+    def below(node: int) -> npt.NDArray[np.intp]:
+        return np.array([node]) if node < tree.n_items else found[node - tree.n_items]
+
+    for left, right in tree.pairs:
+        found.append(np.sort(np.concatenate([below(left), below(right)])))
+    return found

@@ -1,0 +1,54 @@
+"""Lists of itemsets in files: one itemset per line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from setveil.data.item_lists import read_items
+from setveil.errors import InputError
+
+if TYPE_CHECKING:
+    import os
+
+INSIDE = "+"
+"""What stands between the items of an itemset."""
+
+
+def read_itemsets(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], ...]:
+    r"""Read a list of itemsets, one per line, in the file's order.
+
+    A line holds an item, or several with ``+`` between them; or a list of texts as JSON has it,
+    for items whose names hold a ``+``. Spaces around items and empty lines do not count.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "privacy.txt")
+    ...     _ = file.write_text('HIV + depression\n\ngout\n["C++", "flu"]\n')
+    ...     read_itemsets(file)
+    (('HIV', 'depression'), ('gout',), ('C++', 'flu'))
+    """
+    return tuple(_itemset(line, str(path)) for line in read_items(path))
+
+
+def _itemset(line: str, where: str) -> tuple[str, ...]:
+    items = _from_json(line) or [item.strip() for item in line.split(INSIDE)]
+    if not all(items):
+        raise InputError(
+            f"{line!r} is no itemset",
+            where=where,
+            fix='write items with + between them, or a list such as ["C++", "flu"]',
+        )
+    return tuple(items)
+
+
+def _from_json(line: str) -> list[str] | None:
+    """Return the texts of a list in JSON, or None where the line is none."""
+    if not line.startswith("["):
+        return None
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None  # an item may begin with a bracket
+    return found if all(isinstance(item, str) for item in found) else None

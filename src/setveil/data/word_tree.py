@@ -1,0 +1,164 @@
+"""A tree over words from WordNet: each below the synset of its most frequent sense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.data.naming import counted, fresh_id, some
+from setveil.data.taxonomy import Taxonomy
+from setveil.data.wordnet import WordNet
+from setveil.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordTreeReport:
+    """How the items of a tree were found in WordNet.
+
+    Parameters
+    ----------
+    items
+        Number of items.
+    forms
+        Items that were found in another form, with that form: plurals, other spellings.
+    heads
+        Phrases that stand below their head noun, with that noun.
+    attached
+        Items that WordNet does not know and that stand below the root.
+
+    Examples
+    --------
+    >>> for sentence in WordTreeReport(items=3, forms=(("dogs", "dog"),), heads=(),
+    ...                                attached=("xyz",)).sentences():
+    ...     print(sentence)
+    3 items, found in WordNet: 2.
+    Found in another form: 1 item ('dogs → dog').
+    Not found, attached to the root: 1 item ('xyz').
+    """
+
+    items: int
+    forms: tuple[tuple[str, str], ...]
+    heads: tuple[tuple[str, str], ...]
+    attached: tuple[str, ...]
+
+    def sentences(self) -> list[str]:
+        """Return the report as sentences for a person."""
+        found = self.items - len(self.attached)
+        said = [f"{self.items:,} items, found in WordNet: {found:,}."]
+        if self.forms:
+            shown = [f"{item} → {lemma}" for item, lemma in self.forms]
+            said.append(f"Found in another form: {counted(shown, 'item')}.")
+        if self.heads:
+            shown = [f"{item} → {lemma}" for item, lemma in self.heads]
+            said.append(f"Placed below the head noun: {counted(shown, 'phrase')}.")
+        if self.attached:
+            said.append(f"Not found, attached to the root: {counted(self.attached, 'item')}.")
+        return said
+
+
+def word_tree(
+    items: Iterable[str],
+    wordnet: WordNet | None = None,
+    *,
+    missing: str = "error",
+    heads: bool = False,
+) -> tuple[Taxonomy, WordTreeReport]:
+    """Return the tree of first senses over these items, and how they were found.
+
+    The nodes above items are synsets and bear WordNet's names, whatever the items are called: a
+    release shows the names of all nodes above a published one, and they must not tell which words
+    the data holds. An item whose synset has others below it, or shares it with a synonym, is a
+    leaf of its own below it; it costs nothing when it is published as it is.
+
+    Parameters
+    ----------
+    items
+        Words and phrases.
+    wordnet
+        Where their senses are looked up; if None, what ``WordNet.find`` finds.
+    missing
+        ``"error"`` names the unknown items; ``"attach-to-root"`` puts them below the root.
+    heads
+        Whether an unknown phrase is put below its head: its longest ending that is known.
+
+    Examples
+    --------
+    >>> senses = {"dog": ["dog.n.01"], "hound": ["dog.n.01"], "pug": ["pug.n.01"]}
+    >>> tiny = WordNet.from_senses(senses,
+    ...     parents={"pug.n.01": "dog.n.01", "dog.n.01": "animal.n.01"})
+    >>> tree, report = word_tree(["hound", "pugs", "lazy dog"], tiny, heads=True)
+    >>> tree.ids
+    ('animal.n.01', 'dog.n.01', 'hound', 'lazy dog', 'pugs')
+    >>> tree.names
+    ('animal', 'dog', 'hound', 'lazy dog', 'pugs')
+    >>> report.forms, report.heads
+    ((('pugs', 'pug'),), (('lazy dog', 'dog'),))
+    """
+    if missing not in {"error", "attach-to-root"}:
+        raise ParameterError(
+            f"missing={missing!r} is not known", fix='use "error" or "attach-to-root"'
+        )
+    words = sorted(set(items))
+    if not words:
+        raise InputError("a taxonomy needs at least one item", fix="give data with items")
+    wordnet = wordnet or WordNet.find()
+    lemma_of = {word: wordnet.lemma(word) for word in words}
+    head_of = {
+        word: _head(word, wordnet) for word, found in lemma_of.items() if heads and found is None
+    }
+    node_of = {
+        word: int(wordnet.senses_of(found)[0])
+        for word, lemma in lemma_of.items()
+        if (found := lemma or head_of.get(word)) is not None
+    }
+    absent = [word for word in words if word not in node_of]
+    if absent and missing == "error":
+        raise InputError(
+            f"{len(absent)} of {len(words)} items are no nouns of WordNet: {some(absent)}",
+            fix='leave them out, or pass missing="attach-to-root" (--missing attach-to-root)'
+            + ("" if heads else ", or heads=True (--heads) for phrases"),
+        )
+    placed = {word: word not in head_of for word in node_of}
+    tree = _tree(wordnet.tree, node_of, placed, absent)
+    report = WordTreeReport(
+        items=len(words),
+        forms=tuple((w, f) for w, f in lemma_of.items() if f and f != w.replace(" ", "_")),
+        heads=tuple((word, lemma) for word, lemma in head_of.items() if lemma),
+        attached=tuple(absent),
+    )
+    return tree, report
+
+
+def _head(phrase: str, wordnet: WordNet) -> str | None:
+    """Return the longest known ending of a phrase: in English the head noun stands last."""
+    parts = phrase.replace("_", " ").split()
+    endings = (" ".join(parts[start:]) for start in range(1, len(parts)))
+    return next((lemma for end in endings if (lemma := wordnet.lemma(end))), None)
+
+
+def _tree(
+    synsets: Taxonomy, node_of: dict[str, int], exact: dict[str, bool], absent: list[str]
+) -> Taxonomy:
+    """Join items and the synsets above them; items keep their names as ids."""
+    part, place = synsets.pruned(list(node_of.values()))
+    held: dict[int, list[str]] = {}
+    for word, synset in node_of.items():
+        held.setdefault(int(place[synset]), []).append(word)
+    childless = part.ends == np.arange(1, len(part) + 1)
+    taken = {*node_of, *absent}
+    ids = [fresh_id(synset, taken, "'") for synset in part.ids]
+    names = list(part.names)
+    parents = part.parents.tolist()
+    for v, words in held.items():
+        if v and childless[v] and len(words) == 1 and exact[words[0]]:
+            ids[v] = names[v] = words[0]  # the only word at the end of a branch is the leaf itself
+        else:
+            ids += words
+            names += words
+            parents += [v] * len(words)
+    return Taxonomy.from_nodes([*ids, *absent], [*names, *absent], [*parents, *([0] * len(absent))])

@@ -1,0 +1,66 @@
+"""How right a guess was: rates with intervals, beside what guessing without knowledge gets."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from setveil.errors import NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from setveil.attack.guess import Guess
+    from setveil.data.table import TransactionTable
+    from setveil.measure.interval import Rate
+    from setveil.release.base import Key, Release
+
+
+@singledispatch
+def score(
+    guess: Guess,
+    *,
+    release: Release,  # noqa: ARG001
+    original: TransactionTable,  # noqa: ARG001
+    key: Key,  # noqa: ARG001
+) -> dict[str, Rate | None]:
+    """Compare a guess with the truth; each class of guesses registers its own scores.
+
+    Parameters
+    ----------
+    guess
+        What an attack said about `release`.
+    release, original, key
+        What was published, what it was made from, and the private link between them.
+
+    Returns
+    -------
+    dict of str to Rate or None
+        Rates by name; None where one cannot be said. Beside the main ones stand baselines (what
+        guessing without the attack gets) and a control (what the attack gets where there is
+        nothing to find).
+
+    Examples
+    --------
+    >>> from setveil.attack import Guess
+    >>> score(Guess(attack="gossip"), release=None, original=None, key=None)
+    Traceback (most recent call last):
+    setveil.errors.NotApplicable: guesses of 'gossip' cannot be scored
+    """
+    raise NotApplicable(f"guesses of {guess.attack!r} cannot be scored")
+
+
+def flat(rates: Mapping[str, Rate | None]) -> dict[str, float | None]:
+    """Return rates as numbers: each under its name, and its interval as ``_low`` and ``_high``.
+
+    >>> from setveil.measure import Rate
+    >>> flat({"accuracy": Rate.counted(0.5), "auc": None})
+    {'accuracy': 0.5, 'accuracy_low': 0.5, 'accuracy_high': 0.5, 'auc': None}
+    """
+    figures: dict[str, float | None] = {}
+    for name, rate in rates.items():
+        if rate is None:
+            figures[name] = None
+        else:
+            figures |= {name: rate.value, f"{name}_low": rate.low, f"{name}_high": rate.high}
+    return figures

@@ -1,0 +1,54 @@
+"""How a text becomes words to be counted: the same for a corpus and for the terms looked up."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile("['\u2019]s\\b")
+_ENDINGS = (
+    ("ies", "y"),
+    ("oses", "osis"),
+    ("yses", "ysis"),
+    ("s", ""),
+    ("es", ""),
+    ("ves", "f"),
+    ("men", "man"),
+)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in order: runs of letters and digits, in lower case.
+
+    Punctuation and hyphens only separate, so that "x-ray" and "x ray" are the same two words; a
+    possessive 's is dropped.
+
+    >>> words_of("An X-ray of Crohn's disease_2, café.")
+    ['an', 'x', 'ray', 'of', 'crohn', 'disease', '2', 'café']
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    lower = text.lower()
+    if "'s" in lower or "\u2019s" in lower:
+        lower = _POSSESSIVE.sub("", lower)
+    return _WORD.findall(lower)
+
+
+def possible_singulars(word: str) -> Iterator[str]:
+    """Yield what a word would be the plural of, most likely ones first.
+
+    A corpus is turned to singulars with a lexicon. When a term is looked up, the corpus itself
+    tells which of these is a word, so that no lexicon needs to be loaded.
+
+    >>> list(possible_singulars("diagnoses")), list(possible_singulars("flu"))
+    (['diagnosis', 'diagnose', 'diagnos'], [])
+    """
+    if len(word) > 3:
+        for ending, base in _ENDINGS:
+            if word.endswith(ending) and not word.endswith("ss"):
+                yield word.removesuffix(ending) + base

@@ -1,0 +1,289 @@
+"""Releases in which items stand as tags that only the owner can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from setveil.data.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
+from setveil.errors import ParameterError
+from setveil.release.base import Bounds, Key, Matches
+from setveil.release.item_rows import ItemRows
+from setveil.release.rows import distinct_in_rows, occurring
+from setveil.release.suppressed import SuppressedRelease, publish_suppressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from setveil.data.table import Int64Array
+    from setveil.data.taxonomy import Taxonomy
+
+STEPS = 200_000
+"""How many sets of tags a bound may look at before it is left loose."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EncodedRelease(ItemRows):
+    """Published records whose items are names, or tags that stand for names.
+
+    Every item of every record is published. Equal items have equal tags and different items
+    different ones; which name a tag stands for is not said, and it is none of the readable
+    names. So an original is allowed when renaming its items one by one gives the release.
+
+    Parameters
+    ----------
+    vocabulary
+        The readable names and the tags; each occurs in some record.
+    offsets, items
+        Record `j` is ``items[offsets[j]:offsets[j + 1]]``, ascending and distinct.
+    readable
+        For each item of the vocabulary whether it is a name; otherwise it is a tag.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout", "flu"]])
+    >>> release, key = publish_encoded(table, {"flu": "flu", "gout": "7f", "hiv": "31"},
+    ...                                readable={"flu"})
+    >>> release.to_rows(), key.names
+    ([['31', 'flu'], ['7f', 'flu'], ['flu']], ('hiv', 'gout', 'flu'))
+    >>> release.support_bounds(["flu"]), release.support_bounds(["flu", "hiv"])
+    (Bounds(low=3, high=3, tight=True), Bounds(low=0, high=1, tight=True))
+    """
+
+    form: ClassVar[str] = "encoded"
+    builder: ClassVar[str] = "publish_encoded"
+
+    readable: npt.NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "readable", frozen(self.readable, np.bool_))
+        super().__post_init__()
+        if self.readable.shape != (len(self.vocabulary),):
+            raise ParameterError(
+                "it is not said for every item whether it can be read",
+                fix=f"build releases with {self.builder}",
+            )
+
+    @cached_property
+    def legible(self) -> SuppressedRelease:
+        """The release as it looks to somebody who passes over the tags."""
+        return publish_suppressed(self.to_table(), self.readable)[0]
+
+    # --- the four verbs -----------------------------------------------------------------------
+
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+        """Return the records with all known readable items, and enough tags for the others.
+
+        All weigh 1: any tag may stand for any name that cannot be read.
+        """
+        names, others = self._split(known_items)
+        records = self.holders(names)
+        enough = self._tags_per_record[records] >= others
+        return Matches(records=records[enough], weights=np.ones(int(enough.sum())))
+
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+        """Return the least and greatest support of `itemset` over all consistent originals.
+
+        Readable items are exact. With m items that cannot be read the support lies between none
+        (the tags may stand for other items) and the greatest support of any m tags together with
+        the readable items. The search for those is cut off after many steps: then the greatest
+        is only bounded, and `tight` is False.
+        """
+        names, others = self._split(itemset)
+        records = self.holders(names)
+        if others == 0:
+            return Bounds(low=len(records), high=len(records))
+        high, exact = greatest_support(self._covers(records), others)
+        return Bounds(low=0, high=high, tight=exact)
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
+        """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
+        return float(self.support_bounds(itemset, taxonomy).low)
+
+    def sample_world(
+        self,
+        rng: np.random.Generator,  # noqa: ARG002  (there is nothing to draw)
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> TransactionTable:
+        """Return the records with tags for names: no name is invented for a tag."""
+        return self.to_table()
+
+    def is_consistent_with(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> bool:
+        """Tell whether `original`, lined up by `key`, could have given this release.
+
+        Where the key says what each tag stands for, just that is checked; otherwise whether
+        there is any way to name the tags.
+        """
+        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
+        if len(key) != len(self) or not inside or len(original) != len(self):
+            return False
+        columns = _columns(original.take(key.records))
+        shown = _columns(self.to_table())
+        names = self._readable_names
+        if key.names:
+            named = dict(zip(key.names, self.vocabulary.names, strict=False))
+            fits = len(key.names) == len(self.vocabulary) == len(named)
+            fits = fits and all(named.get(name) == name for name in names)
+            return fits and columns == {name: shown[tag] for name, tag in named.items()}
+        same = all(columns.get(name) == shown[name] for name in names)
+        hidden = sorted(column for name, column in columns.items() if name not in names)
+        tags = sorted(column for name, column in shown.items() if name not in names)
+        return same and hidden == tags
+
+    # --- who holds what -----------------------------------------------------------------------
+
+    @cached_property
+    def _readable_names(self) -> frozenset[str]:
+        return frozenset(self.vocabulary[i] for i in np.flatnonzero(self.readable).tolist())
+
+    @cached_property
+    def _tags_per_record(self) -> Int64Array:
+        tags = np.concatenate([[0], np.cumsum(~self.readable[self.items])])
+        return np.diff(tags[self.offsets])
+
+    def _split(self, itemset: Iterable[str]) -> tuple[list[int], int]:
+        """Return the numbers of the readable items of a set, and how many others it has."""
+        wanted = set(itemset)
+        names = wanted & self._readable_names
+        return [self.vocabulary.number(name) for name in names], len(wanted) - len(names)
+
+    def _covers(self, records: Int64Array) -> list[int]:
+        """Return for each tag which of these records hold it, one bit each."""
+        inside = np.full(len(self), -1, dtype=np.int64)
+        inside[records] = np.arange(len(records))
+        covers = []
+        for tag in np.flatnonzero(~self.readable).tolist():
+            places = inside[self.records_of(tag)]
+            bits = np.zeros(len(records), dtype=bool)
+            bits[places[places >= 0]] = True
+            covers.append(int.from_bytes(np.packbits(bits).tobytes()))
+        return covers
+
+
+def _columns(table: TransactionTable) -> dict[str, bytes]:
+    """Return for each item that occurs the records that hold it."""
+    rows = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
+    order = np.argsort(table.items, kind="stable")
+    starts = np.searchsorted(table.items[order], np.arange(table.n_items + 1))
+    held = rows[order]
+    return {
+        table.vocabulary[i]: np.unique(held[starts[i] : starts[i + 1]]).tobytes()
+        for i in occurring(table.items).tolist()
+    }
+
+
+def greatest_support(covers: Sequence[int], size: int, *, steps: int = STEPS) -> tuple[int, bool]:
+    """Return the most records that any `size` of some sets have in common.
+
+    Parameters
+    ----------
+    covers
+        Sets of records, one bit per record.
+    size
+        How many of them are met, at least one.
+    steps
+        How many combinations are looked at before an upper bound must do.
+
+    Returns
+    -------
+    tuple of int and bool
+        The number, and whether it is exact.
+
+    Examples
+    --------
+    >>> greatest_support([0b0111, 0b0110, 0b1110], 2)
+    (2, True)
+    >>> greatest_support([0b0111, 0b0110, 0b1110], 2, steps=0)
+    (3, False)
+    """
+    if len(covers) < size:
+        return 0, True
+    ordered = sorted(covers, key=int.bit_count, reverse=True)
+    supports = [cover.bit_count() for cover in ordered]
+    best = 0
+    # What is met so far, the next set to take or pass over, and how many are still to be taken.
+    # Sets come by descending size, so that the first that is too small ends a branch.
+    branches: list[tuple[int, int, int]] = [(-1, 0, size)]
+    while branches:
+        met, place, missing = branches.pop()
+        if place > len(ordered) - missing or supports[place] <= best:
+            continue
+        if steps == 0:
+            return supports[size - 1], False
+        steps -= 1
+        branches.append((met, place + 1, missing))
+        common = met & ordered[place]
+        if common.bit_count() > best:
+            if missing == 1:
+                best = common.bit_count()
+            else:
+                branches.append((common, place + 1, missing - 1))
+    return best, True
+
+
+def publish_encoded(
+    table: TransactionTable,
+    codes: Mapping[str, str],
+    *,
+    readable: Iterable[str] = (),
+) -> tuple[EncodedRelease, Key]:
+    """Publish every record with its items replaced by their codes, in canonical order.
+
+    Parameters
+    ----------
+    table
+        The original records. An item that a record holds several times is published once.
+    codes
+        For each item that occurs what is published for it: its tag, or itself. All differ.
+    readable
+        The items whose code is their name.
+
+    Returns
+    -------
+    tuple of EncodedRelease and Key
+        What may be published, and the private link: which original stands behind each record,
+        and what each tag stands for.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["a"], ["b", "a"]])
+    >>> release, key = publish_encoded(table, {"a": "9c", "b": "02"})
+    >>> release.to_rows(), key.records.tolist(), key.names
+    ([['02', '9c'], ['9c']], [1, 0], ('b', 'a'))
+    """
+    clear = set(readable)
+    used = occurring(table.items)
+    items = [table.vocabulary[i] for i in used.tolist()]
+    published = [codes[item] for item in items]
+    if len(set(published)) < len(published) or any(codes[item] != item for item in clear):
+        raise ParameterError(
+            "items have the same code, or a readable one has another name",
+            fix="give every item a code of its own, and readable ones their name",
+        )
+    ordered = sorted(range(len(items)), key=published.__getitem__)
+    place = np.zeros(table.n_items, dtype=np.int32)
+    place[used[ordered]] = np.arange(len(ordered))
+    coded = TransactionTable.from_csr(
+        table.offsets, place[table.items], [published[i] for i in ordered]
+    )
+    offsets, numbers = distinct_in_rows(coded.offsets, coded.items)
+    order = canonical_order(offsets, numbers)
+    row_offsets, row_items = take_rows(offsets, numbers, order)
+    names = tuple(items[i] for i in ordered)
+    release = EncodedRelease(
+        vocabulary=Vocabulary(names=tuple(published[i] for i in ordered)),
+        offsets=row_offsets,
+        items=row_items,
+        readable=np.array([name in clear for name in names], dtype=bool),
+    )
+    return release, Key(records=order, names=names)

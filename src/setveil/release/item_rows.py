@@ -1,0 +1,118 @@
+"""Published records over a vocabulary of their own: what several forms are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.errors import ParameterError
+from setveil.release.rows import neighbour_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemRows:
+    """Records, each a set of published items, in canonical order.
+
+    Parameters
+    ----------
+    vocabulary
+        The names of the published items; each occurs in some record.
+    offsets
+        Record `j` is ``items[offsets[j]:offsets[j + 1]]``.
+    items
+        Item numbers, ascending and distinct within each record.
+
+    Examples
+    --------
+    >>> rows = ItemRows(vocabulary=Vocabulary(names=("flu", "gout")), offsets=[0, 2, 3],
+    ...                 items=[0, 1, 1])
+    >>> rows.to_rows(), rows.holders([1]).tolist(), rows.supports().tolist()
+    ([['flu', 'gout'], ['gout']], [0, 1], [1, 2])
+    """
+
+    builder: ClassVar[str] = "the function that publishes this form"
+
+    vocabulary: Vocabulary
+    offsets: Int64Array
+    items: Int32Array
+
+    def __post_init__(self) -> None:
+        offsets, items = frozen(self.offsets, np.int64), frozen(self.items, np.int32)
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "items", items)
+        fix = f"build releases with {self.builder}"
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(items):
+            raise ParameterError("offsets do not fit the published items", fix=fix)
+        if np.any(np.diff(offsets) < 0):
+            raise ParameterError("offsets decrease", fix=fix)
+        if len(items) and (items.min() < 0 or items.max() >= len(self.vocabulary)):
+            raise ParameterError("a record holds an item that is not in the vocabulary", fix=fix)
+        record = np.repeat(np.arange(len(self)), np.diff(offsets))
+        if np.any((record[1:] == record[:-1]) & (items[1:] <= items[:-1])):
+            raise ParameterError("the items of a record are not sorted and distinct", fix=fix)
+        unused = np.flatnonzero(self.supports() == 0)
+        if len(unused):
+            raise ParameterError(
+                f"no record publishes the item {self.vocabulary[int(unused[0])]!r}", fix=fix
+            )
+        if np.any(neighbour_order(offsets, items) > 0):
+            raise ParameterError("the records are not in canonical order", fix=fix)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {len(self):,} records, {len(self.items):,} published items, "
+            f"{len(self.vocabulary):,} names>"
+        )
+
+    def to_rows(self) -> list[list[str]]:
+        """Return the published records as lists of names."""
+        flat = [self.vocabulary[i] for i in self.items.tolist()]
+        return [flat[a:b] for a, b in pairwise(self.offsets.tolist())]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
+        from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
+
+        return long_frame(self.offsets, self.items, self.vocabulary.names)
+
+    def to_table(self) -> TransactionTable:
+        """Return the published records as a table."""
+        return TransactionTable(offsets=self.offsets, items=self.items, vocabulary=self.vocabulary)
+
+    def supports(self) -> Int64Array:
+        """Return for each item of the vocabulary the number of records that hold it."""
+        return np.bincount(self.items, minlength=len(self.vocabulary))
+
+    def records_of(self, item: int) -> Int64Array:
+        """Return the records that hold the item of this number, ascending."""
+        starts, records = self._by_item
+        return records[starts[item] : starts[item + 1]]
+
+    def holders(self, numbers: Iterable[int]) -> Int64Array:
+        """Return the records that hold all items of these numbers, ascending."""
+        held = sorted((self.records_of(item) for item in numbers), key=len)
+        common = held[0] if held else np.arange(len(self), dtype=np.int64)
+        for records in held[1:]:
+            common = np.intersect1d(common, records, assume_unique=True)
+        return common
+
+    @cached_property
+    def _by_item(self) -> tuple[Int64Array, Int64Array]:
+        """The records of each item, one item after the other, and where each item's begin."""
+        order = np.argsort(self.items, kind="stable")
+        record = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+        starts = np.searchsorted(self.items[order], np.arange(len(self.vocabulary) + 1))
+        return starts, record[order]

@@ -1,0 +1,256 @@
+"""Releases whose items are sets of original items, at least one of which a record holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from setveil.data.table import (
+    Int32Array,
+    Int64Array,
+    TransactionTable,
+    Vocabulary,
+    canonical_order,
+    take_rows,
+)
+from setveil.errors import ParameterError
+from setveil.release.base import Bounds, Key, Matches
+from setveil.release.item_rows import ItemRows
+from setveil.release.rows import distinct_in_rows, occurring
+from setveil.release.set_labels import members_of, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from setveil.data.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SetGeneralizedRelease(ItemRows):
+    """Published records, each a set of generalized items, in canonical order.
+
+    A generalized item is a set of original items, its members; no item is a member of two. One
+    with a single member is that item, in clear. A record shows a generalized item when it held at
+    least one member: any non-empty part of them. Items that are members of none may have been
+    removed from any record, or never have been there. So an original set t is allowed behind a
+    record g when the generalized items that t meets are those of g.
+
+    Parameters
+    ----------
+    vocabulary
+        The generalized items as they are written (:func:`~setveil.release.set_labels.written`):
+        ``flu`` or ``(fever, flu)``; each occurs in some record. The number of a generalized item
+        is its place here.
+    offsets
+        Record `j` is ``items[offsets[j]:offsets[j + 1]]``.
+    items
+        Numbers of generalized items, ascending and distinct within each record.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["flu"], ["fever", "hiv"], ["gout", "flu"]])
+    >>> release, key = publish_sets(table, [0, 0, 1, -1])
+    >>> release.to_rows(), key.records.tolist()
+    ([['(fever, flu)', 'gout'], ['(fever, flu)'], ['(fever, flu)']], [2, 0, 1])
+    >>> release.groups, release.is_trivial.tolist()
+    ((('fever', 'flu'), ('gout',)), [False, True])
+    >>> release.support_bounds(["flu"]), release.support_bounds(["gout"])
+    (Bounds(low=0, high=3, tight=True), Bounds(low=1, high=1, tight=True))
+    """
+
+    form: ClassVar[str] = "set-generalized"
+    builder: ClassVar[str] = "publish_sets"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self._group_of) < sum(map(len, self.groups)):
+            twice = sorted(item for group in self.groups for item in group)
+            item = next(a for a, b in pairwise(twice) if a == b)
+            raise ParameterError(
+                f"the item {item!r} is a member of two generalized items",
+                fix=f"build releases with {self.builder}",
+            )
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The members of every generalized item, sorted; in the order of the vocabulary."""
+        return tuple(members_of(label) for label in self.vocabulary.names)
+
+    @cached_property
+    def is_trivial(self) -> npt.NDArray[np.bool_]:
+        """For each generalized item whether it is one item in clear."""
+        return np.array([len(group) == 1 for group in self.groups], dtype=bool)
+
+    @cached_property
+    def sizes(self) -> Int64Array:
+        """For each generalized item its number of members."""
+        return np.array([len(group) for group in self.groups], dtype=np.int64)
+
+    @property
+    def records(self) -> tuple[Int64Array, Int32Array]:
+        """The records as compressed rows: offsets, and numbers of generalized items."""
+        return self.offsets, self.items
+
+    def members(self, group: int) -> tuple[str, ...]:
+        """Return the members of the generalized item of this number."""
+        return self.groups[group]
+
+    def group_of(self, item: str) -> int | None:
+        """Return the number of the generalized item that an item is a member of, if there is one.
+
+        >>> release, _ = publish_sets(TransactionTable.from_rows([["flu", "fever"]]), [0, 0])
+        >>> release.group_of("flu"), release.group_of("gout")
+        (0, None)
+        """
+        return self._group_of.get(item)
+
+    @cached_property
+    def _group_of(self) -> dict[str, int]:
+        return {item: number for number, group in enumerate(self.groups) for item in group}
+
+    # --- the four verbs -----------------------------------------------------------------------
+
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+        """Return the records that show every known item, in clear or among other members.
+
+        A record weighs the product over the known items of the chance that :meth:`sample_world`
+        puts the item into it, one by the number of members. Known items that are members of no
+        generalized item restrict nothing: they may have been removed from any record.
+        """
+        shown = self._shown(known_items)
+        records = self.holders(set(shown))
+        weight = float(np.prod(1 / self.sizes[shown])) if shown else 1.0
+        return Matches(records=records, weights=np.full(len(records), weight))
+
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+        """Return the least and greatest support of `itemset` over all consistent originals.
+
+        A record that shows all its items can hold them all, whether they share a generalized item
+        or not; only items in clear are certain. Both ends are attained.
+        """
+        wanted = set(itemset)
+        shown = self._shown(wanted)
+        high = len(self.holders(set(shown)))
+        certain = len(shown) == len(wanted) and bool(np.all(self.is_trivial[shown]))
+        return Bounds(low=high if certain else 0, high=high)
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+        """Return the exact mean of the support of `itemset` over :meth:`sample_world`."""
+        wanted = set(itemset)
+        shown = self._shown(wanted)
+        if len(shown) < len(wanted) or len(set(shown)) < len(shown):
+            return 0.0  # not published, or two members of one: never drawn together
+        return float(len(self.holders(shown)) / np.prod(self.sizes[shown], dtype=np.float64))
+
+    def sample_world(
+        self,
+        rng: np.random.Generator,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> TransactionTable:
+        """Draw one original that the release allows; records come in the release's order.
+
+        Every generalized item of every record becomes one of its members, each equally likely,
+        as a node of a generalized release becomes one leaf. Nothing is invented for items that
+        were removed.
+        """
+        names = [name for group in self.groups for name in group]
+        starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        drawn = starts[self.items] + rng.integers(0, self.sizes[self.items])
+        return TransactionTable.from_csr(self.offsets, drawn, names)
+
+    def is_consistent_with(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> bool:
+        """Tell whether `original`, lined up by `key`, could have given this release."""
+        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
+        if len(key) != len(self) or not inside:
+            return False
+        number = np.array(
+            [self._group_of.get(name, -1) for name in original.vocabulary.names], dtype=np.int32
+        )
+        offsets, items = _replaced(original.take(key.records), number)
+        return np.array_equal(offsets, self.offsets) and np.array_equal(items, self.items)
+
+    def _shown(self, items: Iterable[str]) -> list[int]:
+        """Return for each distinct item that is a member of something, of what."""
+        return [
+            number for item in dict.fromkeys(items) if (number := self.group_of(item)) is not None
+        ]
+
+
+def publish_sets(
+    table: TransactionTable, group_of: npt.ArrayLike
+) -> tuple[SetGeneralizedRelease, Key]:
+    """Publish every record with its items replaced by their generalized items, in canonical order.
+
+    Members are the items that occur; generalized items are named after them. Records that lose
+    all their items stay, as empty ones.
+
+    Parameters
+    ----------
+    table
+        The original records.
+    group_of
+        For each item of the table's vocabulary the number of its generalized item, or -1 where
+        it is suppressed. Which numbers are used does not matter, only which are equal.
+
+    Returns
+    -------
+    tuple of SetGeneralizedRelease and Key
+        What may be published, and which original stands behind each published record.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["a", "b"], ["b", "c"], ["d"]])
+    >>> release, key = publish_sets(table, [7, 7, 2, -1])
+    >>> release.to_rows(), key.records.tolist()
+    ([['(a, b)', 'c'], ['(a, b)'], []], [1, 0, 2])
+    """
+    numbers = np.asarray(group_of)
+    if not numbers.size:
+        numbers = numbers.astype(np.int64)
+    if numbers.dtype.kind not in "iu" or numbers.shape != (table.n_items,):
+        raise ParameterError(
+            f"group_of has the type {numbers.dtype} and the shape {numbers.shape}",
+            fix=f"give a whole number for each of the {table.n_items} items of the vocabulary",
+        )
+    if numbers.min(initial=0) < -1:
+        raise ParameterError(
+            f"group_of holds {numbers.min()}", fix="use -1 for suppressed items, else 0 or more"
+        )
+    members: dict[int, list[int]] = {}
+    for item in occurring(table.items).tolist():
+        members.setdefault(int(numbers[item]), []).append(item)
+    members.pop(-1, None)
+    labels = {written(table.vocabulary[i] for i in group): group for group in members.values()}
+    names = tuple(sorted(labels))
+    place = np.full(table.n_items, -1, dtype=np.int32)
+    for number, name in enumerate(names):
+        place[labels[name]] = number
+    offsets, items = _replaced(table, place)
+    order = canonical_order(offsets, items)
+    row_offsets, row_items = take_rows(offsets, items, order)
+    release = SetGeneralizedRelease(
+        vocabulary=Vocabulary(names=names), offsets=row_offsets, items=row_items
+    )
+    return release, Key(records=order)
+
+
+def _replaced(table: TransactionTable, number: Int32Array) -> tuple[Int64Array, Int32Array]:
+    """Return the rows with numbers for items, sorted and once each; -1 is left out."""
+    found = number[table.items]
+    stays = found >= 0
+    cut = np.concatenate([[0], np.cumsum(stays)])[table.offsets]
+    width = np.int64(number.max(initial=0)) + 1
+    keys = np.repeat(np.arange(len(table), dtype=np.int64) * width, np.diff(cut)) + found[stays]
+    keys.sort()
+    return distinct_in_rows(cut, (keys % width).astype(np.int32))

@@ -1,0 +1,1 @@
+"""From documents and query logs to tables of records, and to tables with wished properties."""

@@ -1,0 +1,349 @@
+"""Documents, one after the other, from folders, text files, JSON lines and tables.
+
+Nothing but one document (or one line of a file) is held at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from setveil.data.delimited import checked_delimiter, records
+from setveil.data.read_report import LISTED, Problems
+from setveil.data.sources import FOREIGN, Source, shown_name
+from setveil.errors import InputError, ParameterError
+from setveil.text.html_text import html_to_text, looks_like_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORMATS = ("text", "jsonl", "csv")
+TEXT_FIELDS = ("text", "body", "content")
+NAME_FIELDS = ("id", "name", "title")
+ENDINGS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+}
+COMPRESSED = (".gz", ".zst")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+REPLACEMENT = "\ufffd"
+_JSON_OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\n]*"\s*:')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A text and what it is called; the name is for its owner and never part of an output.
+
+    >>> Document(name="letter.txt", text="A fever.").text
+    'A fever.'
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(kw_only=True)
+class DocumentCounts:
+    """What was met while documents were read.
+
+    Parameters
+    ----------
+    documents
+        Documents handed on, empty ones included.
+    empty
+        Documents without any text.
+    bad_encoding
+        Documents with characters that could not be decoded; each was replaced by a sign.
+    html
+        Documents recognised as HTML and stripped of their tags.
+    headers_cut, footers_cut
+        Documents in which the pattern of a header or a footer was found.
+    files_skipped
+        Files of a folder that are no text.
+    """
+
+    documents: int = 0
+    empty: int = 0
+    bad_encoding: int = 0
+    html: int = 0
+    headers_cut: int = 0
+    footers_cut: int = 0
+    files_skipped: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Documents:
+    r"""The documents of a folder or a file: iterate over it once; `counts` tells what was met.
+
+    Parameters
+    ----------
+    path
+        A folder of text files (with its folders), a text file, JSON lines, or a table with a
+        header; plain or compressed by gzip or zstd. ``-`` reads standard input.
+    format
+        ``text``, ``jsonl`` or ``csv`` (also for tabs); by the name and the first bytes if not
+        given. The files of a folder are text.
+    text_field
+        Field or column that holds the text; ``text``, ``body`` or ``content`` if not given.
+    delimiter
+        What separates the columns of a table; a tab for ``.tsv``, else a comma.
+    header_pattern
+        A regular expression: what stands before the end of its first match is cut off.
+    footer_pattern
+        A regular expression: what stands after the beginning of its last match is cut off.
+    on_error
+        ``"raise"`` stops at the first malformed line, ``"skip"`` leaves such lines out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "notes.jsonl")
+    ...     _ = file.write_text('{"id": 7, "text": "<p>High</p><p>fever</p>"}\n{"text": " "}\n')
+    ...     notes = Documents(path=file)
+    ...     [(note.name, note.text) for note in notes]
+    [('7', 'High\n\nfever'), ('line 2', '')]
+    >>> notes.counts.html, notes.counts.empty
+    (1, 1)
+    """
+
+    path: str | os.PathLike[str]
+    format: str | None = None
+    text_field: str | None = None
+    delimiter: str | None = None
+    header_pattern: str | None = None
+    footer_pattern: str | None = None
+    on_error: str = "raise"
+    counts: DocumentCounts = field(default_factory=DocumentCounts, init=False, compare=False)
+    problems: Problems = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.format is not None and self.format not in FORMATS:
+            raise ParameterError(
+                f"documents cannot be read as {self.format!r}", fix=f"use {', '.join(FORMATS)}"
+            )
+        if self.delimiter is not None:
+            checked_delimiter(self.delimiter)
+        for pattern in (self.header_pattern, self.footer_pattern):
+            compiled(pattern)
+        problems = Problems(name=shown_name(self.path), on_error=self.on_error)
+        object.__setattr__(self, "problems", problems)
+
+    def __iter__(self) -> Iterator[Document]:
+        header, footer = compiled(self.header_pattern), compiled(self.footer_pattern)
+        for name, text in self._raw():
+            yield self._finished(name, text, header, footer)
+
+    def _raw(self) -> Iterator[tuple[str, str]]:
+        if os.fspath(self.path) != "-" and Path(self.path).is_dir():
+            yield from self._folder(Path(self.path))
+            return
+        with Source(self.path) as source:
+            if not source.head:
+                raise InputError("there is nothing in it", where=source.name, fix="give text")
+            kind = foreign(source.head)
+            if kind:
+                raise InputError(
+                    f"this is {kind}", where=source.name, fix="give text, JSON lines or a table"
+                )
+            chosen = self.format or _format_of(source)
+            if chosen == "jsonl":
+                yield from self._json_lines(source)
+            elif chosen == "csv":
+                yield from self._table(source)
+            else:
+                yield Path(source.name).name, decoded(source.read_all())
+
+    def _folder(self, folder: Path) -> Iterator[tuple[str, str]]:
+        found = 0
+        for path in _files(folder):
+            if _plain_ending(path.name) in ENDINGS:
+                self._skip(path, "is a table or JSON lines, which must be named by itself")
+                continue
+            try:
+                with Source(path) as source:
+                    kind = foreign(source.head)
+                    content = b"" if kind else source.read_all()
+            except InputError as error:
+                self._skip(path, error.what)
+                continue
+            if kind:
+                self._skip(path, f"is {kind}")
+                continue
+            found += 1
+            yield path.relative_to(folder).as_posix(), decoded(content)
+        if not found:
+            raise InputError(
+                "there is no text file in this folder",
+                where=shown_name(folder),
+                fix="name a folder that holds text files, or a file",
+            )
+
+    def _skip(self, path: Path, why: str) -> None:
+        """Count a file of a folder that is no document; a folder may hold anything."""
+        self.counts.files_skipped += 1
+        if len(self.problems.skipped) < LISTED:
+            self.problems.skipped.append((shown_name(path), "the file", why))
+
+    def _finished(
+        self, name: str, text: str, header: re.Pattern[str] | None, footer: re.Pattern[str] | None
+    ) -> Document:
+        counts = self.counts
+        counts.documents += 1
+        counts.bad_encoding += REPLACEMENT in text
+        if looks_like_html(text):
+            counts.html += 1
+            text = html_to_text(text)
+        if header and (match := header.search(text)):
+            counts.headers_cut += 1
+            text = text[match.end() :]
+        if footer and (starts := [match.start() for match in footer.finditer(text)]):
+            counts.footers_cut += 1
+            text = text[: starts[-1]]
+        text = text.strip()
+        counts.empty += not text
+        return Document(name=name, text=text)
+
+    # --- JSON lines and tables ----------------------------------------------------------------
+
+    def _json_lines(self, source: Source) -> Iterator[tuple[str, str]]:
+        for number, line in lines(source):
+            if not line.strip():
+                continue
+            try:
+                value: Any = json.loads(line)
+            except (ValueError, RecursionError):
+                self._malformed("is not JSON", number, line)
+                continue
+            if not isinstance(value, dict):
+                self._malformed("is not a JSON object", number, line)
+                continue
+            chosen = self.text_field or next((key for key in TEXT_FIELDS if key in value), "text")
+            if chosen not in value:
+                fix = f"name the field with --text-field: {_listed(value)}"
+                self._malformed(f"has no field {chosen!r}", number, line, fix)
+                continue
+            text = value[chosen]
+            if text is not None and not isinstance(text, str):
+                self._malformed(f"has no text in the field {chosen!r}", number, line)
+                continue
+            named = next((value[key] for key in NAME_FIELDS if key in value), None)
+            name = str(named) if isinstance(named, str | int) else f"line {number}"
+            # Half a surrogate pair, which JSON can spell, is no character.
+            yield name, (text or "").encode("utf-8", "replace").decode()
+
+    def _table(self, source: Source) -> Iterator[tuple[str, str]]:
+        tabs = _plain_ending(source.name) == ".tsv"
+        delimiter = checked_delimiter(self.delimiter or ("tab" if tabs else "comma"))
+        rows = records(lines(source), delimiter, self.problems)
+        first = next(rows, None)
+        header = first[2] if first else []
+        lower = [column.lower() for column in header]
+        wanted = self.text_field or next((key for key in TEXT_FIELDS if key in lower), None)
+        if wanted is None or wanted.lower() not in lower:
+            raise InputError(
+                f"there is no column {wanted or 'text'!r} in line 1",
+                where=source.name,
+                fix=f"name the column of the text with --text-field: {_listed(header)}",
+            )
+        place = lower.index(wanted.lower())
+        named = next((lower.index(key) for key in NAME_FIELDS if key in lower), None)
+        for number, text, cells in rows:
+            if not text.strip():
+                continue
+            if len(cells) != len(header):
+                what = f"has {len(cells)} columns, not {len(header)}"
+                self._malformed(what, number, text, "quote texts that hold the delimiter")
+                continue
+            yield (cells[named] if named is not None else f"line {number}"), cells[place]
+
+    def _malformed(self, what: str, number: int, line: str, fix: str = "") -> None:
+        fix = fix or 'write one object such as {"text": "..."} per line'
+        self.problems.add(what, line=number, text=line, fix=fix)
+
+
+def compiled(pattern: str | None) -> re.Pattern[str] | None:
+    """Return a user's regular expression, or say what is wrong with it; ``^`` begins any line.
+
+    >>> compiled("(")
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: the pattern '(' is no regular expression: missing ), ...
+    """
+    if pattern is None:
+        return None
+    try:
+        return re.compile(pattern, re.MULTILINE)
+    except re.error as error:
+        raise ParameterError(
+            f"the pattern {pattern!r} is no regular expression: {error}",
+            fix=r"correct it; a character such as ( or * is written \( or \*",
+        ) from None
+
+
+def decoded(content: bytes) -> str:
+    r"""Return the text of bytes: UTF-8, or UTF-16 with its mark; what is neither is replaced.
+
+    >>> decoded(b"caf\xe9"), decoded("café".encode("utf-16"))
+    ('caf\ufffd', 'café')
+    """
+    coding = "utf-16" if content.startswith(UTF_16) else "utf-8-sig"
+    return content.decode(coding, "replace").replace("\0", " ")
+
+
+def foreign(head: bytes) -> str:
+    """Return what the first bytes of something that is no text belong to; nothing for text.
+
+    >>> foreign(b"%PDF-1.7"), foreign(b"A fever.")
+    ('a PDF document', '')
+    """
+    if head.startswith(UTF_16):
+        return ""
+    known = next((kind for magic, kind in FOREIGN.items() if head.startswith(magic)), "")
+    return known or ("a binary file" if b"\0" in head else "")
+
+
+def lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line; what is no UTF-8 is replaced."""
+    if source.head.startswith(UTF_16):
+        yield from enumerate(decoded(source.read_all()).split("\n"), 1)
+        return
+    number = 0
+    for block in source.blocks():
+        listed = block.decode("utf-8", "replace").replace("\0", " ").split("\n")
+        if not listed[-1]:
+            listed.pop()
+        yield from enumerate(listed, number + 1)
+        number += len(listed)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and its folders by name, without hidden ones."""
+    for inside, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(inside, name) for name in sorted(names) if not name.startswith("."))
+        # A pipe in a folder would be waited for without end.
+        yield from (path for path in paths if path.is_file() or path.is_symlink())
+
+
+def _plain_ending(name: str) -> str:
+    """Return the ending of a name, without that of its compression."""
+    path = Path(name.lower())
+    return (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix
+
+
+def _format_of(source: Source) -> str:
+    """Return the format of a file by its name, or else by how it begins."""
+    ending = _plain_ending(source.name)
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    return "jsonl" if _JSON_OBJECT.match(source.head) else "text"
+
+
+def _listed(names: Any) -> str:  # noqa: ANN401  (keys of a dict or a list)
+    return ", ".join(map(str, list(names)[:10])) or "it has none"

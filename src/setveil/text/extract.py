@@ -1,0 +1,278 @@
+"""From documents to a table of records: one record per document."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import chain, tee
+from typing import TYPE_CHECKING, Any
+
+from setveil.data.collectors import RowCollector
+from setveil.data.read_report import SHOWN
+from setveil.errors import InputError, ParameterError
+from setveil.text.documents import Document, DocumentCounts, Documents
+from setveil.text.extractor import Extractor
+from setveil.text.processes import Processes, cores
+from setveil.text.worker import batch_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from setveil.data.table import TransactionTable
+
+    Progress = Callable[[str, int, int], None]
+    Batch = list[Document]
+
+BATCH = 200_000  # characters given to a process at a time
+WORTH_IT = 1_000_000  # characters below which starting processes takes longer than the work
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractionReport:
+    """What `extract` met and made.
+
+    Parameters
+    ----------
+    method
+        How items were extracted.
+    met
+        What the reader of documents counted.
+    without_items
+        Documents that hold text but no item; they and the empty ones give no record.
+    words
+        Words of the documents, as blanks separate them.
+    records, items, occurrences
+        Size of the table: rows, different items, items over all rows.
+    skipped
+        Where, text and problem of what was left out (at most 1,000 entries).
+    skipped_count
+        How many malformed lines were left out in all.
+    """
+
+    method: str
+    met: DocumentCounts
+    without_items: int
+    words: int
+    records: int
+    items: int
+    occurrences: int
+    skipped: list[tuple[str, str, str]] = field(default_factory=list)
+    skipped_count: int = 0
+
+    @property
+    def length_mean(self) -> float:
+        """Items per record."""
+        return self.occurrences / self.records
+
+    @property
+    def ttr(self) -> float:
+        """Type-token ratio: different items per occurrence of an item."""
+        return self.items / self.occurrences
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON holds them."""
+        counts = {name: getattr(self, name) for name in ("without_items", "words", "records")}
+        counts |= {"items": self.items, "occurrences": self.occurrences}
+        shares = {"length_mean": self.length_mean, "ttr": self.ttr}
+        lines = {"lines_skipped": self.skipped_count}
+        return {"method": self.method, **asdict(self.met), **counts, **shares, **lines}
+
+    def sentences(self) -> list[str]:
+        """Return what was met besides plain text, in words."""
+        met = self.met
+        said = [
+            f"{number:,} {words[number != 1]}."
+            for number, words in (
+                (met.empty, ("document is empty", "documents are empty")),
+                (self.without_items, ("document holds no item", "documents hold no item")),
+                (met.html, ("document was HTML", "documents were HTML")),
+                (
+                    met.bad_encoding,
+                    (
+                        "document holds bytes that are no UTF-8; words with them were left out",
+                        "documents hold bytes that are no UTF-8; words with them were left out",
+                    ),
+                ),
+                (met.headers_cut, ("header was cut", "headers were cut")),
+                (met.footers_cut, ("footer was cut", "footers were cut")),
+                (met.files_skipped, ("file is no text", "files are no text")),
+                (self.skipped_count, ("malformed line skipped", "malformed lines skipped")),
+            )
+            if number
+        ]
+        said += [f"  {where}: {text} {what}" for where, text, what in self.skipped[:SHOWN]]
+        more = met.files_skipped + self.skipped_count - min(len(self.skipped), SHOWN)
+        return [*said, f"  and {more:,} more"] if more > 0 else said
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """A table, the names of the documents behind its records, and how it came about.
+
+    The names are for the documents' owner; nothing that setveil writes carries them.
+    """
+
+    table: TransactionTable
+    names: tuple[str, ...]
+    report: ExtractionReport
+
+
+def extract(
+    documents: Iterable[Document | str],
+    *,
+    method: str = "noun-phrases",
+    tagger: str = "pattern",
+    stop_words: Iterable[str] = (),
+    keep_order: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Extraction:
+    """Extract one record of items from each document.
+
+    Parameters
+    ----------
+    documents
+        Documents (`setveil.text.documents.Documents` reads them from files) or plain texts.
+    method
+        ``noun-phrases`` (noun + noun, adjective + noun, or a noun), ``nouns`` (single ones) or
+        ``tokens`` (all words in dictionary form).
+    tagger
+        ``pattern`` for TextBlob's bundled tagger, or the name of a spaCy model.
+    stop_words
+        More words that are no items, besides the built-in ones.
+    keep_order
+        Whether records stay in the documents' order; else they are sorted by content, so that
+        their order tells nothing.
+    workers
+        Number of processes; None takes one per core where there is enough to do.
+    progress
+        Called with what is done, how many documents are, and 0 (nobody knows of how many).
+
+    Returns
+    -------
+    Extraction
+        The table, the documents' names beside its records, and a report. Documents that give
+        no item give no record; they are counted.
+
+    Raises
+    ------
+    InputError
+        If no document gives an item.
+
+    Examples
+    --------
+    >>> found = extract(["The patient has a fever.", "", "A fever, and coughs."])
+    >>> found.table.to_rows(), found.names, found.report.met.empty
+    ([['cough', 'fever'], ['fever', 'patient']], ('3', '1'), 1)
+    """
+    if workers is not None and workers < 1:
+        raise ParameterError(f"workers is {workers}", fix="use 1 or more")
+    extractor = Extractor(method=method, tagger=tagger, stop_words=tuple(stop_words))
+    met = documents.counts if isinstance(documents, Documents) else DocumentCounts()
+    made = _Made()
+    batches = _batches(_named(documents, met))
+    ahead, more = _enough(batches)
+    wanted = workers or cores()
+    processes = wanted > 1 and more and bool(sys.executable)
+    _run(chain(ahead, batches), extractor, wanted if processes else 0, made, progress)
+    if not made.names:
+        raise InputError(
+            f"none of {met.documents:,} documents gives an item",
+            fix="check that they hold English text",
+        )
+    table = made.rows.finish().table
+    names = made.names
+    if not keep_order:
+        order = table.canonical_order()
+        table, names = table.take(order), [names[i] for i in order.tolist()]
+    problems = documents.problems if isinstance(documents, Documents) else None
+    report = ExtractionReport(
+        method=method,
+        met=met,
+        without_items=made.without_items,
+        words=made.words,
+        records=len(table),
+        items=table.n_items,
+        occurrences=len(table.items),
+        skipped=problems.skipped if problems else [],
+        skipped_count=problems.count if problems else 0,
+    )
+    return Extraction(table=table, names=tuple(names), report=report)
+
+
+class _Made:
+    """Records as they come, in order."""
+
+    def __init__(self) -> None:
+        self.rows = RowCollector()
+        self.names: list[str] = []
+        self.words = 0
+        self.documents = 0
+        self.without_items = 0
+
+    def add(self, batch: Batch, found: dict[str, Any]) -> None:
+        self.words += found["words"]
+        self.documents += len(batch)
+        for document, items in zip(batch, found["rows"], strict=True):
+            if items:
+                self.rows.add(items)
+                self.names.append(document.name)
+            else:
+                self.without_items += bool(document.text)
+
+
+def _run(
+    batches: Iterator[Batch],
+    extractor: Extractor,
+    processes: int,
+    made: _Made,
+    progress: Progress | None,
+) -> None:
+    """Extract all batches, here or in processes, and add what they give in their order."""
+    kept, sent = tee(batches)
+    texts = ([document.text for document in batch] for batch in sent)
+    with ExitStack() as stack:
+        if processes:
+            results = stack.enter_context(Processes(extractor, processes)).each(texts)
+        else:
+            results = (batch_of(extractor, each) for each in texts)
+        for found in results:
+            made.add(next(kept), found)
+            if progress is not None:
+                progress("extracting", made.documents, 0)
+
+
+def _named(documents: Iterable[Document | str], met: DocumentCounts) -> Iterator[Document]:
+    """Yield documents; plain texts are counted here and called by their number."""
+    for number, given in enumerate(documents, 1):
+        document = Document(name=str(number), text=given) if isinstance(given, str) else given
+        if not isinstance(documents, Documents):
+            met.documents += 1
+            met.empty += not document.text.strip()
+        yield document
+
+
+def _batches(documents: Iterator[Document]) -> Iterator[Batch]:
+    batch: Batch = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text) + 1
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _enough(batches: Iterator[Batch]) -> tuple[list[Batch], bool]:
+    """Read ahead until there is work worth a process; tell whether there is."""
+    ahead: list[Batch] = []
+    size = 0
+    for batch in batches:
+        ahead.append(batch)
+        size += sum(len(document.text) for document in batch)
+        if size >= WORTH_IT and len(ahead) > 1:
+            return ahead, True
+    return ahead, False

@@ -1,0 +1,150 @@
+"""Dictionary forms of English words: singulars of nouns, infinitives of verbs.
+
+Offline lemmatisers come with a dictionary of tens of megabytes or download one. Here the ending
+suggests candidates, and the first one that TextBlob's bundled lexicon knows is taken; a word that
+the lexicon does not know follows the rule for its ending.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from setveil.text.irregular import INFINITIVE_OF, POSITIVE_OF, SINGULAR_OF, UNCHANGED
+from setveil.text.tagging import lexicon
+
+VOWELS = frozenset("aeiou")
+
+_SINGULAR_ENDINGS = ("ss", "us", "is", "ceps")
+_PREFIXES = ("over", "under", "out", "mis", "up", "re", "in")
+# Stems after which a verb that nobody knows more likely ends in a silent e.
+_E_AFTER = (
+    "at", "iz", "is", "ys", "os", "v", "u", "c", "g", "bl", "dl", "tl", "gl", "kl", "pl", "od",
+    "ud", "id", "um", "ib", "az", "ez", "ur", "ot",
+)  # fmt: skip
+
+
+def _first_known(*candidates: str) -> str:
+    """Return the first candidate the lexicon holds, or else the last one."""
+    known = lexicon()
+    return next((word for word in candidates if word in known), candidates[-1])
+
+
+@lru_cache(maxsize=1 << 16)
+def singular(word: str) -> str:
+    """Return the singular of a lower-case plural noun; a word that is no plural stays.
+
+    >>> [singular(word) for word in ("studies", "diseases", "diagnoses", "women", "diabetes")]
+    ['study', 'disease', 'diagnosis', 'woman', 'diabetes']
+    """
+    if word in SINGULAR_OF:
+        return SINGULAR_OF[word]
+    head, hyphen, last = word.rpartition("-")
+    if hyphen:
+        return f"{head}-{singular(last)}"
+    if len(word) < 4 or word in UNCHANGED or lexicon().get(word) == "NN":
+        return word
+    if word.endswith("men"):
+        return word[:-2] + "an"
+    singular_already = not word.endswith("s") or word.endswith(_SINGULAR_ENDINGS)
+    # Critics are many; genetics has no singular.
+    science = word.endswith("ics") and lexicon().get(word[:-1]) != "NN"
+    return word if singular_already or science else _without_s(word)
+
+
+def _without_s(word: str) -> str:
+    """Return the word before an -s was added, for nouns and for verbs."""
+    bare, without_es = word[:-1], word[:-2]
+    candidates = [bare]
+    if word.endswith("ies") and len(word) > 4:
+        candidates = [bare, word[:-3] + "y"]
+    elif word.endswith("ves"):
+        candidates = [bare, word[:-3] + "f", word[:-3] + "fe", bare]
+    elif word.endswith(("sses", "shes", "xes", "zzes", "ches", "oes")):
+        candidates = [without_es, bare, without_es]
+    elif word.endswith("uses"):
+        candidates = [bare, without_es]
+    elif word.endswith(("ases", "eses", "oses", "yses")):  # cases, prostheses, neuroses, analyses
+        candidates = [f"{without_es}is", bare, without_es, f"{without_es}is"]
+    elif word.endswith(("ses", "zes")):
+        candidates = [bare, without_es, bare]
+    return _first_known(*candidates)
+
+
+@lru_cache(maxsize=1 << 16)
+def lemma(word: str, tag: str) -> str:
+    """Return the dictionary form of a lower-case word with its Penn Treebank tag.
+
+    >>> lemma("studying", "VBG"), lemma("studies", "VBZ"), lemma("stopped", "VBD")
+    ('study', 'study', 'stop')
+    >>> lemma("written", "VBN"), lemma("larger", "JJR"), lemma("cells", "NNS")
+    ('write', 'large', 'cell')
+    """
+    if tag == "NNS":
+        return singular(word)
+    if tag.startswith("VB"):
+        return _infinitive(word, tag)
+    if tag in {"JJR", "JJS"}:
+        if word in POSITIVE_OF:
+            return POSITIVE_OF[word]
+        ending = "er" if tag == "JJR" else "est"
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return _stem_of(word, ending, otherwise=word)
+    return word
+
+
+def _infinitive(word: str, tag: str) -> str:
+    if tag == "VB":
+        return word
+    if word in INFINITIVE_OF:
+        return INFINITIVE_OF[word]
+    for prefix in _PREFIXES:
+        rest = word.removeprefix(prefix)
+        if rest != word and rest in INFINITIVE_OF and not rest.endswith(("ing", "ied")):
+            return prefix + INFINITIVE_OF[rest]
+    if tag == "VBZ" and word.endswith("s") and not word.endswith("ss") and len(word) > 3:
+        found = _without_s(word)
+        return word[:-1] if found.endswith("sis") else found  # diagnoses, the verb
+    endings = {"VBG": "ing", "VBD": "ed", "VBN": "ed"}
+    ending = endings.get(tag, "-")
+    return _stem_of(word, ending) if word.endswith(ending) else word
+
+
+def _stem_of(word: str, ending: str, otherwise: str | None = None) -> str:
+    """Return what an ending was added to: with a silent e, a y or a single consonant restored."""
+    stem = word[: -len(ending)]
+    if len(stem) < 2:
+        return word
+    before, last = stem[-2], stem[-1]
+    if last == "i" and ending != "ing":
+        candidates = [stem[:-1] + "y", stem]
+    elif before == last and last not in VOWELS:
+        candidates = [stem, stem[:-1]]
+    elif _has_silent_e(stem):
+        candidates = [stem + "e", stem]
+    else:
+        candidates = [stem, stem + "e"]
+    for candidate in candidates:
+        # "rang" is a word, but ranging does not come from it.
+        if candidate in lexicon() and candidate not in INFINITIVE_OF:
+            return candidate
+    return otherwise if otherwise is not None else _unknown_stem(stem)
+
+
+def _has_silent_e(stem: str) -> bool:
+    """Tell whether a stem more likely lost an e: hoping is from hope, as hop gives hopping."""
+    if stem.endswith("th"):
+        return True  # breathing
+    if stem.endswith(("er", "or", "on", "en", "it", "et")) or stem[-1] in "wxy":
+        return False  # ordering, favoring, visiting
+    one_vowel = stem[-2] in VOWELS and (len(stem) < 3 or stem[-3] not in VOWELS)
+    return stem[-1] not in VOWELS and one_vowel
+
+
+def _unknown_stem(stem: str) -> str:
+    """Guess the silent e of a verb that the lexicon does not know."""
+    if stem.endswith("i"):
+        return stem[:-1] + "y"
+    if stem.endswith(_E_AFTER) and not stem.endswith("our"):
+        return stem + "e"
+    doubled = stem[-1] == stem[-2] and stem[-1] not in VOWELS and stem[-1] not in "lsz"
+    return stem[:-1] if doubled else stem

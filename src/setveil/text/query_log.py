@@ -1,0 +1,354 @@
+"""From query logs to records: one per user, per session or per query.
+
+Of a log only the words of the queries go further: no identifier, no time, no clicked address. The
+words themselves may still name a person, as they did when AOL published a log in 2006.
+
+References
+----------
+.. [1] J. Shao, H. Ong: Exploiting contextual information in attacking set-generalized
+   transactions. ACM Transactions on Internet Technology 17 (4), 2017, section 6.1.2.
+.. [2] A. Milani Fard: Clustering-based web query log anonymization. Thesis, Simon Fraser
+   University, 2010, section 6.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil.data.table import TransactionTable, take_rows
+from setveil.errors import InputError, ParameterError
+from setveil.text.query_files import QueryLog, read_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    import polars as pl
+
+    from setveil.data.table import Int64Array
+
+    Progress = Callable[[str, int, int], None]
+
+__all__ = ["QueryLog", "QueryReport", "query_items", "read_queries", "transactions"]
+
+PER = ("user", "session", "query")
+ITEMS = ("queries", "noun-phrases", "nouns", "tokens")
+TIME_FORMATS = (
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%m/%d/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M",
+)
+BATCH = 5000
+"""Queries that a process takes apart at a time."""
+WORTH_IT = 100_000
+"""Queries below which starting processes takes longer than the work."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryReport:
+    """What `transactions` met and made.
+
+    Parameters
+    ----------
+    lines
+        Lines of the log, without those that name the columns.
+    without_user, without_query, without_time
+        Lines that were left out because they lack what is needed. A query needs a letter or a
+        digit; a time is needed only for sessions.
+    users, queries
+        Different users, and different queries.
+    without_items
+        Users, sessions or queries that gave no item; they give no record.
+    records, items, occurrences
+        Size of the table: rows, different items, items over all rows.
+    """
+
+    lines: int
+    without_user: int
+    without_query: int
+    without_time: int
+    users: int
+    queries: int
+    without_items: int
+    records: int
+    items: int
+    occurrences: int
+
+    @property
+    def length_mean(self) -> float:
+        """Items per record."""
+        return self.occurrences / self.records
+
+    @property
+    def ttr(self) -> float:
+        """Type-token ratio: different items per occurrence of an item."""
+        return self.items / self.occurrences
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON holds them."""
+        return {**asdict(self), "length_mean": self.length_mean, "ttr": self.ttr}
+
+    def sentences(self) -> list[str]:
+        """Return what was left out, in words."""
+        met = (
+            (self.without_user, "without a user was left out", "without a user were left out"),
+            (self.without_query, "without a query was left out", "without a query were left out"),
+            (
+                self.without_time,
+                "whose time cannot be read was left out",
+                "whose time cannot be read were left out",
+            ),
+        )
+        said = [
+            f"{number:,} {'line' if number == 1 else 'lines'} {one if number == 1 else many}."
+            for number, one, many in met
+            if number
+        ]
+        if self.without_items:
+            said.append(f"Left out for want of an item: {self.without_items:,} records.")
+        return said
+
+
+def transactions(
+    log: QueryLog,
+    *,
+    per: str = "user",
+    gap_minutes: float = 30,
+    items: str = "noun-phrases",
+    short: int = 2,
+    words: Collection[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[TransactionTable, QueryReport]:
+    r"""Return the records of a log, sorted by content, and what became of its lines.
+
+    Parameters
+    ----------
+    log
+        What :func:`read_queries` found.
+    per
+        What becomes a record: a ``user``, a ``session`` (queries of a user without a longer
+        pause), or each different ``query`` of a user.
+    gap_minutes
+        The pause that ends a session.
+    items
+        ``queries`` (as they were typed), ``noun-phrases`` (of longer queries; short ones whole),
+        ``nouns`` or ``tokens``.
+    short
+        Queries of up to this many words are whole items under ``noun-phrases``: two words have
+        no grammar to go by.
+    words
+        If given, only these items are kept, for example the words of a taxonomy.
+    workers
+        Number of processes; None takes one per core where there is enough to do.
+    progress
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    tuple of TransactionTable and QueryReport
+        The records, and the report.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> lines = ["AnonID\tQuery\tQueryTime", "7\tgood wine\t2006-03-01 21:29:00",
+    ...          "7\taccent marks\t2006-03-01 22:04:00", "7\tAccent Marks\t2006-03-01 22:05:00",
+    ...          "9\tsudden weight loss\t2006-03-03 19:21:00"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "log.txt").write_text("\n".join(lines))
+    ...     log = read_queries(pathlib.Path(folder, "log.txt"))
+    ...     transactions(log)[0].to_rows(), len(transactions(log, per="session")[0])
+    ([['accent mark', 'good wine'], ['loss', 'sudden weight']], 3)
+    """
+    _check(per, gap_minutes, items, short)
+    if per == "session" and log.time is None:
+        raise ParameterError(
+            "sessions need times, and the log has no column of them",
+            fix="name the column (time=..., --time-column), or make records per user",
+        )
+    met = {"lines": 0, "without_user": 0, "without_query": 0, "without_time": 0}
+    asked = _collected(log, per, gap_minutes, met, progress)
+    if not len(asked):
+        raise InputError(
+            "no line of the log holds a user and a query", fix="check the columns and the files"
+        )
+    texts = asked["query"].unique().sort()
+    found = query_items(
+        texts.to_list(), items=items, short=short, workers=workers, progress=progress
+    )
+    table = _table(asked, texts, found, None if words is None else frozenset(words))
+    kept = np.flatnonzero(table.lengths)
+    without_items = len(table) - len(kept)
+    if not len(kept):
+        raise InputError(
+            f"none of {len(texts):,} queries gives an item",
+            fix="check the column of queries, and the words to keep",
+        )
+    table = table.take(kept)
+    table = table.take(table.canonical_order())
+    report = QueryReport(
+        **met,
+        users=asked["user"].n_unique(),
+        queries=len(texts),
+        without_items=without_items,
+        records=len(table),
+        items=table.n_items,
+        occurrences=len(table.items),
+    )
+    return table, report
+
+
+def _check(per: str, gap_minutes: float, items: str, short: int) -> None:
+    if per not in PER:
+        raise ParameterError(f"per is {per!r}", fix=f"use one of {', '.join(PER)}")
+    if items not in ITEMS:
+        raise ParameterError(f"items is {items!r}", fix=f"use one of {', '.join(ITEMS)}")
+    if not gap_minutes > 0:
+        raise ParameterError(f"gap_minutes is {gap_minutes!r}", fix="use a number above 0")
+    if isinstance(short, bool) or not isinstance(short, int) or short < 0:
+        raise ParameterError(f"short is {short!r}", fix="use a whole number of at least 0")
+
+
+# --- who asked what -----------------------------------------------------------------------------
+
+
+def _collected(
+    log: QueryLog, per: str, gap_minutes: float, met: dict[str, int], progress: Progress | None
+) -> pl.DataFrame:
+    """Return ``user``, ``record`` and ``query``, each combination once."""
+    import polars as pl  # noqa: PLC0415  (only when a log is read)
+
+    clean = pl.col("query").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+    parts = []
+    for batch in log.batches():
+        met["lines"] += len(batch)
+        named = batch.with_columns(pl.col("user").str.strip_chars()).filter(pl.col("user") != "")
+        met["without_user"] += len(batch) - len(named)
+        spoken = named.with_columns(query=clean).filter(
+            pl.col("query").str.contains(r"[\p{L}\p{N}]")
+        )
+        met["without_query"] += len(named) - len(spoken)
+        if per == "session":
+            timed = spoken.with_columns(time=_times(pl.col("time"))).drop_nulls("time")
+            met["without_time"] += len(spoken) - len(timed)
+            parts.append(timed.unique())
+        else:
+            parts.append(spoken.select("user", "query").unique())
+        if progress:
+            progress("reading", met["lines"], 0)
+    if not parts:
+        return pl.DataFrame(schema={"user": pl.String, "query": pl.String, "record": pl.Int64})
+    whole = pl.concat(parts).unique()
+    if per == "query":
+        return whole.with_row_index("record")
+    if per == "user":
+        return whole.with_columns(record=pl.col("user").rank("dense"))
+    ordered = whole.sort("user", "time")
+    pause = pl.col("time").diff() > pl.duration(seconds=round(gap_minutes * 60))
+    fresh = pause | (pl.col("user") != pl.col("user").shift())
+    sessions = ordered.with_columns(record=fresh.fill_null(value=True).cum_sum())
+    return sessions.select("user", "record", "query").unique()
+
+
+def _times(column: pl.Expr) -> pl.Expr:
+    """Return texts as times, in whatever of the usual ways they are written."""
+    import polars as pl  # noqa: PLC0415  (only when a log is read)
+
+    written = [column.str.to_datetime(each, strict=False) for each in TIME_FORMATS]
+    seconds = pl.from_epoch(column.cast(pl.Int64, strict=False), "s").cast(pl.Datetime("us"))
+    return pl.coalesce(*written, seconds)
+
+
+# --- what a query is about ----------------------------------------------------------------------
+
+
+def query_items(
+    queries: list[str],
+    *,
+    items: str = "noun-phrases",
+    short: int = 2,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[list[str]]:
+    """Return the items of each query; the parameters are those of :func:`transactions`.
+
+    >>> query_items(["accent marks", "body mass index", "the"])
+    [['accent mark'], ['body mass', 'index'], []]
+    """
+    from setveil.text.noun_phrases import merged  # noqa: PLC0415  (not for whole queries)
+    from setveil.text.stop_words import STOP_WORDS  # noqa: PLC0415
+
+    if items == "queries":
+        return [[query] for query in queries]
+    found: list[list[str]] = [[] for _ in queries]
+    longer = list(range(len(queries)))
+    if items == "noun-phrases":
+        longer = []
+        for place, query in enumerate(queries):
+            parts = query.split(" ")
+            if len(parts) > short:
+                longer.append(place)
+            elif not STOP_WORDS.issuperset(parts):
+                found[place] = [" ".join([*parts[:-1], merged(parts[-1])])]
+    batches = (longer[at : at + BATCH] for at in range(0, len(longer), BATCH))
+    done = 0
+    for batch, rows in _extracted(queries, batches, items, len(longer), workers):
+        for place, row in zip(batch, rows, strict=True):
+            found[place] = row
+        done += len(batch)
+        if progress:
+            progress("extracting", done, len(longer))
+    return found
+
+
+def _extracted(
+    queries: list[str],
+    batches: Iterator[list[int]],
+    method: str,
+    total: int,
+    workers: int | None,
+) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Yield batches of places with the items of their queries, here or from processes."""
+    from setveil.text.extractor import Extractor  # noqa: PLC0415
+    from setveil.text.processes import Processes, cores  # noqa: PLC0415
+
+    extractor = Extractor(method=method)
+    wanted = cores() if workers is None else workers
+    if wanted < 2 or total < WORTH_IT:
+        for batch in batches:
+            yield batch, [extractor(queries[place]) for place in batch]
+        return
+    listed = list(batches)
+    with Processes(extractor, wanted) as processes:
+        texts = ([queries[place] for place in batch] for batch in listed)
+        for batch, answer in zip(listed, processes.each(texts), strict=True):
+            yield batch, answer["rows"]
+
+
+def _table(
+    asked: pl.DataFrame, texts: pl.Series, found: list[list[str]], words: frozenset[str] | None
+) -> TransactionTable:
+    """Return the records: of each, the items of its queries."""
+    import polars as pl  # noqa: PLC0415  (only when a log is read)
+
+    numbers: dict[str, int] = {}
+    flat: list[int] = []
+    ends = [0]
+    for items in found:
+        kept = items if words is None else [item for item in items if item in words]
+        flat += [numbers.setdefault(item, len(numbers)) for item in kept]
+        ends.append(len(flat))
+    place = pl.DataFrame({"query": texts, "place": np.arange(len(texts))})
+    pairs = asked.join(place, on="query").sort("record")
+    records: Int64Array = pairs["record"].to_numpy().astype(np.int64)
+    taken, held = take_rows(
+        np.array(ends, dtype=np.int64), np.array(flat, dtype=np.int64), pairs["place"].to_numpy()
+    )
+    starts = np.flatnonzero(np.diff(records, prepend=-1))
+    offsets = taken[np.append(starts, len(records))]
+    return TransactionTable.from_csr(offsets, held, list(numbers))

@@ -1,0 +1,351 @@
+"""Tables with wished properties: records chosen for their type-token ratio or cell density.
+
+The experiments on re-association vary the type-token ratio of the data, those on elimination the
+density of the cells of generalized items; both choose documents so that it takes a wished value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.data.cells import record_cells
+from setveil.data.table import TransactionTable, Vocabulary, frozen
+from setveil.errors import InfeasibleError, InputError, ParameterError
+from setveil.text.ratio_search import Found, Ratio, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from setveil.data.table import Int64Array
+    from setveil.text.ratio_search import Progress
+
+TOLERANCE = 0.01
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Selection:
+    """Records that were chosen for a property.
+
+    Parameters
+    ----------
+    table
+        The chosen records in canonical order, over the items that they hold.
+    records
+        Places of those records in the table they were chosen from; for the owner only.
+    value
+        The property over them.
+    at_random
+        The property over as many records drawn at random, for comparison; NaN if it has none.
+    """
+
+    table: TransactionTable
+    records: Int64Array
+    value: float
+    at_random: float
+
+    def __repr__(self) -> str:
+        return f"<Selection: {len(self.table):,} records, {self.value:.4f}>"
+
+
+def with_ttr(
+    table: TransactionTable,
+    target: float,
+    *,
+    size: int,
+    length: int | None = None,
+    tolerance: float = TOLERANCE,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Selection:
+    """Choose records whose type-token ratio, different items per occurrence, is `target`.
+
+    The ratio falls as records are added or get longer, for items repeat: a thousand documents of
+    seventy words each cannot have 0.5. `length` then cuts every record to some of its items; an
+    error says which size or length would do.
+
+    Parameters
+    ----------
+    table
+        The records to choose from.
+    target
+        The wished ratio, above 0 and at most 1.
+    size
+        Number of records to choose.
+    length
+        Longest record; of a longer one that many items are drawn at random. None keeps all.
+    tolerance
+        How far the ratio may be from `target`.
+    rng
+        Source of randomness; the operating system's if not given.
+    progress
+        Called as ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    Selection
+        The records; the same for the same bag of records and the same generator.
+
+    Raises
+    ------
+    InfeasibleError
+        If no choice was found, with the range that choices reach.
+
+    Examples
+    --------
+    >>> rows = [["flu", "cough"], ["flu", "cough"], ["flu", "fever"], ["asthma"]]
+    >>> table = TransactionTable.from_rows(rows)
+    >>> chosen = with_ttr(table, 0.5, size=2, rng=np.random.default_rng(1))
+    >>> chosen.table.to_rows(), chosen.value
+    ([['cough', 'flu'], ['cough', 'flu']], 0.5)
+    >>> with_ttr(table, 0.2, size=2)
+    Traceback (most recent call last):
+    setveil.errors.InfeasibleError: no 2 of the 4 records have a ttr of 0.2 (±0.01): they have \
+0.5 to 1, and the nearest is 0.5. To fix: ask for a ttr in that range.
+
+    References
+    ----------
+    A. AlShuhail, J. Shao, "Semantic attack on disassociated transaction data", 2023, "Dataset
+    preparation": the data density there is this ratio, 0.2 to 0.7.
+    """
+    _checked(table, target, size=size, tolerance=tolerance)
+    if length is not None and length < 1:
+        raise ParameterError(f"length is {length}", fix="keep at least one item per record")
+    rng = np.random.default_rng() if rng is None else rng
+    order, sorted_table = _sorted(table)
+    cut = sorted_table if length is None else shortened(sorted_table, length, rng=rng)
+    if not len(cut.items):
+        raise InputError("no record holds an item", fix="choose from records with items")
+    ratio = Ratio(
+        offsets=cut.offsets,
+        items=cut.items,
+        n_items=cut.n_items,
+        parts=np.zeros(len(cut), dtype=np.int64),
+        wholes=cut.lengths,
+    )
+    found = choose(ratio, target, size=size, tolerance=tolerance, rng=rng, progress=progress)
+    if not found.reached:
+        hint = _other_sizes(cut, target, size=size, rng=rng)
+        raise _out_of_reach("ttr", target, tolerance, found, n=len(table), hint=hint)
+    return _selection(cut, order, found)
+
+
+def with_cell_density(
+    table: TransactionTable,
+    groups: Iterable[Iterable[str]],
+    target: float,
+    *,
+    size: int,
+    tolerance: float = TOLERANCE,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Selection:
+    """Choose records whose cell density, original cells per cell, is `target`.
+
+    Parameters
+    ----------
+    table
+        The records to choose from. Those that hold no member of a group have no cells; they may
+        be chosen, as they are data too, and do not change the density.
+    groups
+        The items that will be published together, as one generalized item each; see
+        :func:`setveil.measure.cells.cell_density`.
+    target
+        The wished density, above 0 and at most 1.
+    size, tolerance, rng, progress
+        As in :func:`with_ttr`.
+
+    Returns
+    -------
+    Selection
+        The records; the same for the same bag of records and the same generator.
+
+    Raises
+    ------
+    InfeasibleError
+        If no choice was found, with the exact range of choices.
+
+    Examples
+    --------
+    >>> rows = [["flu", "cold"], ["flu"], ["cold"], ["fever"]]
+    >>> table = TransactionTable.from_rows(rows)
+    >>> groups = [["flu", "cold"]]
+    >>> chosen = with_cell_density(table, groups, 0.75, size=2, rng=np.random.default_rng(1))
+    >>> chosen.table.to_rows()
+    [['cold', 'flu'], ['cold']]
+    """
+    _checked(table, target, size=size, tolerance=tolerance)
+    rng = np.random.default_rng() if rng is None else rng
+    order, sorted_table = _sorted(table)
+    original, cells = record_cells(sorted_table, groups)
+    if not cells.any():
+        raise InputError(
+            "no record holds a member of a group of two or more items",
+            fix="check the spelling of the groups' items",
+        )
+    ratio = Ratio(
+        offsets=np.zeros(len(table) + 1, dtype=np.int64),
+        items=np.zeros(0, dtype=np.int32),
+        n_items=0,
+        parts=original,
+        wholes=cells,
+    )
+    found = choose(ratio, target, size=size, tolerance=tolerance, rng=rng, progress=progress)
+    if not found.reached:
+        raise _out_of_reach("cell density", target, tolerance, found, n=len(table))
+    return _selection(sorted_table, order, found)
+
+
+def at_random(
+    table: TransactionTable, *, size: int, rng: np.random.Generator | None = None
+) -> TransactionTable:
+    """Return `size` records drawn at random, in canonical order, over the items they hold.
+
+    >>> table = TransactionTable.from_rows([["flu"], ["cold"], ["flu"]])
+    >>> len(at_random(table, size=2))
+    2
+    """
+    _checked_size(table, size)
+    rng = np.random.default_rng() if rng is None else rng
+    order = table.canonical_order()
+    return chosen_records(table, order[rng.choice(len(table), size=size, replace=False)])
+
+
+def shortened(
+    table: TransactionTable, length: int, *, rng: np.random.Generator
+) -> TransactionTable:
+    """Return the records with at most `length` items each, drawn at random where there are more.
+
+    >>> table = TransactionTable.from_rows([["a", "b", "c"], ["a"]])
+    >>> shortened(table, 2, rng=np.random.default_rng(1)).lengths.tolist()
+    [2, 1]
+    """
+    kept = _ranks(table, rng) < length
+    offsets = np.zeros(len(table) + 1, dtype=np.int64)
+    np.cumsum(np.minimum(table.lengths, length), out=offsets[1:])
+    return TransactionTable(offsets=offsets, items=table.items[kept], vocabulary=table.vocabulary)
+
+
+def chosen_records(table: TransactionTable, records: Int64Array) -> TransactionTable:
+    """Return some records in canonical order, over the items that they hold and no others.
+
+    >>> table = TransactionTable.from_rows([["flu"], ["cold", "fever"], ["gout"]])
+    >>> chosen = chosen_records(table, np.array([0, 1]))
+    >>> chosen.to_rows(), chosen.vocabulary.names
+    ([['cold', 'fever'], ['flu']], ('cold', 'fever', 'flu'))
+    """
+    taken = table.take(records)
+    taken = taken.take(taken.canonical_order())
+    held, items = np.unique(taken.items, return_inverse=True)
+    names = tuple(table.vocabulary[i] for i in held.tolist())
+    return TransactionTable(
+        offsets=taken.offsets,
+        items=items.astype(np.int32),
+        vocabulary=Vocabulary(names=names),
+    )
+
+
+# --- what both have in common -------------------------------------------------------------------
+
+
+def _checked(table: TransactionTable, target: float, *, size: int, tolerance: float) -> None:
+    if not (math.isfinite(target) and 0 < target <= 1):
+        raise ParameterError(f"the wished value is {target}", fix="use a number in (0, 1]")
+    if not (math.isfinite(tolerance) and tolerance >= 0):
+        raise ParameterError(f"the tolerance is {tolerance}", fix="use 0 or more, such as 0.01")
+    _checked_size(table, size)
+
+
+def _checked_size(table: TransactionTable, size: int) -> None:
+    if not 1 <= size <= len(table):
+        raise ParameterError(
+            f"{size:,} records cannot be chosen from {len(table):,}",
+            fix="use a size from 1 to the number of records",
+        )
+
+
+def _sorted(table: TransactionTable) -> tuple[Int64Array, TransactionTable]:
+    """Return the records, as sets, in an order that depends on nothing but their content."""
+    if table.is_bag:
+        table = TransactionTable.from_csr(table.offsets, table.items, table.vocabulary.names)
+    order = table.canonical_order()
+    return order, table.take(order)
+
+
+def _selection(table: TransactionTable, order: Int64Array, found: Found) -> Selection:
+    return Selection(
+        table=chosen_records(table, found.records),
+        records=frozen(np.sort(order[found.records]), np.int64),
+        value=found.value,
+        at_random=found.at_random,
+    )
+
+
+def _ranks(table: TransactionTable, rng: np.random.Generator) -> Int64Array:
+    """Return for each occurrence its place in a random order of its record's items."""
+    record_of = np.repeat(np.arange(len(table)), table.lengths)
+    drawn = np.lexsort((rng.random(len(table.items)), record_of))
+    ranks = np.empty(len(table.items), dtype=np.int64)
+    ranks[drawn] = np.arange(len(table.items)) - np.repeat(table.offsets[:-1], table.lengths)
+    return ranks
+
+
+# --- what to do where there is no such choice ---------------------------------------------------
+
+
+def _out_of_reach(
+    name: str, target: float, tolerance: float, found: Found, *, n: int, hint: str = ""
+) -> InfeasibleError:
+    verb = "have" if found.exact else "were found to have"
+    ends = "they have" if found.exact else "the search reached"
+    low, high = (f"{end:.4g}" for end in (found.low, found.high))
+    # Between the values that few or large records can have there are gaps.
+    gap = found.low <= target <= found.high
+    wish = (
+        "ask for the nearest, or allow more tolerance" if gap else f"ask for a {name} in that range"
+    )
+    return InfeasibleError(
+        f"no {len(found.records):,} of the {n:,} records {verb} a {name} of {target:g} "
+        f"(±{tolerance:g}): {ends} {low} to {high}, and the nearest is {found.value:.4g}",
+        fix=f"{wish}{hint}",
+    )
+
+
+def _other_sizes(
+    table: TransactionTable, target: float, *, size: int, rng: np.random.Generator
+) -> str:
+    """Name a number of random records, and a length of records, that would have the ratio."""
+    drawn = table.take(rng.permutation(len(table)))
+    _, first = np.unique(drawn.items, return_index=True)
+    fresh = np.zeros(len(drawn.items), dtype=np.int64)
+    fresh[first] = 1
+    fresh_until = np.concatenate([[0], np.cumsum(fresh)])[drawn.offsets[1:]]
+    enough = _nearest(fresh_until, drawn.offsets[1:], target)
+    some = drawn.take(np.arange(size))
+    ranks = _ranks(some, rng)
+    earliest = np.full(some.n_items, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, some.items, ranks)
+    longest = int(some.lengths.max(initial=1))
+    lengths = np.arange(1, longest + 1)
+    types = np.searchsorted(np.sort(earliest), lengths)
+    tokens = np.cumsum(np.bincount(ranks, minlength=longest))
+    short = _nearest(types, tokens, target)
+    hint = ""
+    if enough is not None and enough + 1 != size:
+        hint += f", or for a size of about {enough + 1:,}"
+    if short is not None and short + 1 < longest:
+        hint += f", or cut the records to a length of about {short + 1:,}"
+    return hint
+
+
+def _nearest(types: Int64Array, tokens: Int64Array, target: float) -> int | None:
+    """Return the place where types per token come nearest to `target`; None if not near."""
+    known = np.flatnonzero(tokens)
+    if not len(known):
+        return None
+    away = np.abs(types[known] / tokens[known] - target)
+    place = int(np.argmin(away))
+    return int(known[place]) if away[place] <= 5 * TOLERANCE else None

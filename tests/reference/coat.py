@@ -1,0 +1,116 @@
+"""COAT and PCTA with plain sets and exact fractions, straight from their descriptions."""
+
+from fractions import Fraction
+from itertools import combinations
+
+
+def parts(itemset):
+    """Return all non-empty parts of a set, as frozensets."""
+    members = sorted(itemset, key=sorted)
+    return [
+        frozenset(part)
+        for size in range(1, len(members) + 1)
+        for part in combinations(members, size)
+    ]
+
+
+def order(group):
+    """Return what decides between generalized items that are otherwise alike."""
+    return min(group)
+
+
+class Recoding:
+    """Generalized items as frozensets of names over plain sets of records."""
+
+    def __init__(self, rows, privacy, utility, k):
+        self.rows = [set(row) for row in rows]
+        self.k = k
+        self.groups = {frozenset([item]) for row in self.rows for item in row}
+        self.privacy = [frozenset(p) for p in privacy]
+        self.utility = [frozenset(u) for u in utility] if utility is not None else None
+        self.gone = set()
+
+    def support(self, part):
+        return sum(all(group & row for group in part) for row in self.rows)
+
+    def image(self, itemset):
+        return frozenset(group for group in self.groups if group & itemset)
+
+    def rare_parts(self, image):
+        return [part for part in parts(image) if 0 < self.support(part) < self.k]
+
+    def broken(self):
+        images = {self.image(p) for p in self.privacy}
+        return [image for image in images if image and self.rare_parts(image)]
+
+    def held_part(self, image):
+        """Return the rare part to mend: all that some record holds of the image, most held."""
+        held = {frozenset(g for g in image if g & row) for row in self.rows} - {frozenset()}
+        rare = [part for part in held if self.support(part) < self.k]
+        places = sorted(image, key=order)
+        number = {part: sum(1 << places.index(g) for g in part) for part in rare}
+        return min(rare, key=lambda part: (-self.support(part), number[part]))
+
+    def partners(self, group):
+        if self.utility is None:
+            return [other for other in self.groups if other != group]
+        together = next((u for u in self.utility if group <= u), group)
+        return [other for other in self.groups if other != group and other <= together]
+
+    def cost(self, group, other, part, objective):
+        union = group | other
+        loss = ((1 << len(union)) - 1) * self.support([union])
+        if objective == "ul":
+            return (False, Fraction(loss))
+        gain = 0
+        if group in part:
+            after = {g for g in part if g not in {group, other}} | {union}
+            gain = min(self.support(after), self.k) - self.support(part)
+        return (True, Fraction(loss)) if gain <= 0 else (False, Fraction(loss, gain))
+
+    def mergers(self, group, part, objective):
+        """Return all unions of a generalized item with a partner, each with its rank."""
+        return [
+            (self.cost(group, other, part, objective), order(other), order(group), group, other)
+            for other in self.partners(group)
+        ]
+
+    def merge(self, group, other):
+        self.groups -= {group, other}
+        self.groups.add(group | other)
+
+    def suppress(self, group):
+        self.groups.remove(group)
+        self.gone |= group
+
+
+def coat(rows, privacy, utility, k, objective):
+    """Return the generalized items and the suppressed items."""
+    state = Recoding(rows, privacy, utility, k)
+    while broken := state.broken():
+        image = min(
+            broken, key=lambda image: (-state.support(image), sorted(order(g) for g in image))
+        )
+        part = state.held_part(image)
+        rarest = min(part, key=lambda group: (state.support([group]), order(group)))
+        mergers = state.mergers(rarest, part, objective)
+        if mergers:
+            state.merge(*min(mergers, key=lambda m: m[:3])[3:])
+        else:
+            state.suppress(rarest)
+    return state.groups, state.gone
+
+
+def pcta(rows, privacy, utility, k, objective):
+    """Return the generalized items, or None where nothing is left to join."""
+    state = Recoding(rows, privacy, utility, k)
+    while broken := state.broken():
+        image = min(
+            broken, key=lambda image: (state.support(image), sorted(order(g) for g in image))
+        )
+        part = state.held_part(image)
+        mergers = [m for group in image for m in state.mergers(group, part, objective)]
+        if not mergers:
+            return None
+        state.merge(*min(mergers, key=lambda m: m[:3])[3:])
+    return state.groups

@@ -17,12 +17,15 @@ HEAVY = ("numba", "polars", "scipy", "jinja2", "vl_convert", "pandas", "pyarrow"
 ALLOWED = {
     "errors": set(),
     "registry": {"errors"},
+    "literature": set(),
     "kernels": set(),
     "data": {"errors", "kernels"},
     "release": {"errors", "registry", "kernels", "data"},
-    "guarantee": {"errors", "registry", "kernels", "data", "release"},
+    "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
     "engine": {"errors"},
-    "anonymize": {"errors", "registry", "kernels", "data", "release", "guarantee", "engine"},
+    "anonymize": {
+        "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
+    },
     "measure": {"errors", "registry", "kernels", "data", "release", "guarantee"},
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",

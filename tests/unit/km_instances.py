@@ -6,10 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.data import Taxonomy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from setveil.release.base import Anonymization
+
+TREE = Taxonomy.from_parents({"a": "A", "b": "A", "c": "C", "d": "C", "A": "R", "C": "R"})
+
 Instance = tuple[list[list[str]], dict[str, str | None], int, int]
+
+
+def published(result: Anonymization) -> list[list[str]]:
+    """What stands for each original record."""
+    rows = dict(zip(result.key.records.tolist(), result.release.to_rows(ids=True), strict=True))
+    return [rows[i] for i in range(len(rows))]
 
 
 def instances(number: int, seed: int, *, bushy: bool = False) -> Iterator[Instance]:

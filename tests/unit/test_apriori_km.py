@@ -1,6 +1,5 @@
 """AprioriKm as an anonymizer: the count-tree's decisions, what it refuses, what it tells."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,26 +12,17 @@ from tests.reference.km import (
 )
 from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
-from tests.unit.km_instances import instances
+from tests.unit.km_instances import TREE, instances, published
 
 from setveil.anonymize import AprioriKm
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InfeasibleError, InputError, ParameterError
+from setveil.errors import InfeasibleError
 from setveil.guarantee import KmAnonymity
-from setveil.registry import find, params_of
-
-TREE = Taxonomy.from_parents({"a": "A", "b": "A", "c": "C", "d": "C", "A": "R", "C": "R"})
 
 
 def run(rows, k, m=2, taxonomy=TREE, **inputs):
     table = TransactionTable.from_rows(rows)
     return AprioriKm(k=k, m=m).anonymize(table, taxonomy=taxonomy, **inputs)
-
-
-def published(result):
-    """What stands for each original record."""
-    rows = dict(zip(result.key.records.tolist(), result.release.to_rows(ids=True), strict=True))
-    return [rows[i] for i in range(len(rows))]
 
 
 def assert_as_the_count_tree(rows, tree, taxonomy, k, m):
@@ -91,27 +81,6 @@ def test_any_tree_and_interior_items(drawn, k, m):
     assert not result.release.hides
 
 
-@pytest.mark.parametrize("name", ["k", "m"])
-@pytest.mark.parametrize("value", [0, -1, 2.5, True, "5", None])
-def test_parameters_that_mean_nothing(name, value):
-    with pytest.raises(ParameterError, match=f"{name} is "):
-        AprioriKm(**{name: value})
-
-
-def test_too_few_records():
-    with pytest.raises(InputError, match="no records"):
-        run([], 1)
-    with pytest.raises(InfeasibleError, match="only 1 records"):
-        run([["a"]], 2)
-    with pytest.raises(InfeasibleError, match="only 1 records have items, but k is 2"):
-        run([["a"], [], []], 2)
-
-
-def test_empty_records_stay_empty():
-    assert published(run([["a"], [], ["b"]], 2)) == [["A"], [], ["A"]]
-    assert published(run([[], []], 2)) == [[], []]
-
-
 def test_a_tree_of_one_node():
     assert published(run([["a"], ["a"]], 2, taxonomy=Taxonomy.balanced(["a"]))) == [["a"], ["a"]]
 
@@ -166,20 +135,3 @@ def test_progress_runs_from_none_to_all():
     assert seen[0] == ("repairing sets of 2", 0, 40)
     assert seen[-1] == ("repairing sets of 2", 40, 40)
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
-
-
-def test_the_order_of_records_changes_nothing():
-    rng = np.random.default_rng(15)
-    for rows, parents, k, m in instances(50, seed=16):
-        taxonomy = Taxonomy.from_parents(parents)
-        first = run(rows, k, m, taxonomy)
-        again = run([rows[i] for i in rng.permutation(len(rows))], k, m, taxonomy)
-        assert first.release.to_rows() == again.release.to_rows()
-        assert first.log == again.log
-
-
-def test_registered_with_its_parameters_and_paper():
-    entry = find("anonymizer", "apriori-km")
-    assert entry.target is AprioriKm
-    assert "Terrovitis" in entry.paper
-    assert [(p.name, p.default) for p in params_of(AprioriKm)] == [("k", 5), ("m", 2)]

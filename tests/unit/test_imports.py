@@ -28,13 +28,16 @@ HEAVY = (
 ALLOWED = {
     "errors": set(),
     "registry": {"errors"},
+    "literature": set(),
     "kernels": set(),
     "data": {"errors", "kernels"},
     "text": {"errors", "kernels", "data"},
     "release": {"errors", "registry", "kernels", "data"},
-    "guarantee": {"errors", "registry", "kernels", "data", "release"},
+    "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
     "engine": {"errors"},
-    "anonymize": {"errors", "registry", "kernels", "data", "release", "guarantee", "engine"},
+    "anonymize": {
+        "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
+    },
     "relatedness": {"errors", "registry", "kernels", "data", "text", "release"},
     "attack": {"errors", "registry", "kernels", "data", "release", "relatedness"},
     "measure": {"errors", "registry", "kernels", "data", "release", "guarantee", "attack"},

@@ -9,29 +9,19 @@ from hypothesis import strategies as st
 from tests.reference.km import apriori_reference, is_km_anonymous, published_ncp
 from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
-from tests.unit.km_instances import instances
+from tests.unit.km_instances import TREE, instances, published
 
 from setveil.anonymize import LRA
 from setveil.anonymize.lra import gray_order
 from setveil.data import Taxonomy, TransactionTable
-from setveil.engine import Loopback
 from setveil.errors import InfeasibleError, ParameterError
 from setveil.guarantee import KmAnonymity
 from setveil.measure import ncp
-from setveil.registry import find, params_of
-
-TREE = Taxonomy.from_parents({"a": "A", "b": "A", "c": "C", "d": "C", "A": "R", "C": "R"})
 
 
 def run(rows, k, m=2, taxonomy=TREE, parts=None, **inputs):
     table = TransactionTable.from_rows(rows)
     return LRA(k=k, m=m, parts=parts).anonymize(table, taxonomy=taxonomy, **inputs)
-
-
-def published(result):
-    """What stands for each original record."""
-    rows = dict(zip(result.key.records.tolist(), result.release.to_rows(ids=True), strict=True))
-    return [rows[i] for i in range(len(rows))]
 
 
 def assert_safe(result, rows, parents, k, m):
@@ -111,9 +101,7 @@ def test_one_item_at_two_levels():
     )
 
 
-def test_empty_records_stay_empty():
-    assert published(run([["a"], [], ["b"]], 2)) == [["A"], [], ["A"]]
-    assert published(run([[], []], 2)) == [[], []]
+def test_nothing_to_slice():
     assert published(run([[], []], 2, parts=3)) == [[], []]
 
 
@@ -129,33 +117,7 @@ def test_parts_that_mean_nothing(parts):
         LRA(parts=parts)
 
 
-def test_the_engine_changes_nothing():
-    for rows, parents, k, m in instances(20, seed=34, bushy=True):
-        taxonomy = Taxonomy.from_parents(parents)
-        here = run(rows, k, m, taxonomy)
-        there = run(rows, k, m, taxonomy, engine=Loopback(seed=1))
-        assert here.release.to_rows() == there.release.to_rows()
-        assert here.log == there.log
-
-
-def test_the_order_of_records_changes_nothing():
-    rng = np.random.default_rng(35)
-    for rows, parents, k, m in instances(50, seed=36):
-        taxonomy = Taxonomy.from_parents(parents)
-        first = run(rows, k, m, taxonomy)
-        again = run([rows[i] for i in rng.permutation(len(rows))], k, m, taxonomy)
-        assert first.release.to_rows() == again.release.to_rows()
-        assert first.log == again.log
-
-
 def test_progress_is_told():
     seen = []
     run([["a", "c"], ["b", "d"]] * 5, 2, parts=2, progress=lambda *told: seen.append(told))
     assert seen == [("repairing slices", 0, 2), ("repairing slices", 1, 2)]
-
-
-def test_registered_with_its_parameters_and_paper():
-    entry = find("anonymizer", "lra")
-    assert entry.target is LRA
-    assert "Terrovitis" in entry.paper
-    assert [(p.name, p.default) for p in params_of(LRA)] == [("k", 5), ("m", 2), ("parts", None)]

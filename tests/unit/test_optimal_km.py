@@ -7,26 +7,17 @@ from hypothesis import strategies as st
 from tests.reference.km import cuts, is_km_anonymous, optimal_reference, published_ncp
 from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
-from tests.unit.km_instances import instances
+from tests.unit.km_instances import TREE, instances, published
 
 from setveil.anonymize import DirectKm, OptimalKm
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InfeasibleError, InputError, ParameterError
+from setveil.errors import InfeasibleError
 from setveil.guarantee import KmAnonymity
-from setveil.registry import find, params_of
-
-TREE = Taxonomy.from_parents({"a": "A", "b": "A", "c": "C", "d": "C", "A": "R", "C": "R"})
 
 
 def run(rows, k, m=2, taxonomy=TREE, **inputs):
     table = TransactionTable.from_rows(rows)
     return OptimalKm(k=k, m=m).anonymize(table, taxonomy=taxonomy, **inputs)
-
-
-def published(result):
-    """What stands for each original record."""
-    rows = dict(zip(result.key.records.tolist(), result.release.to_rows(ids=True), strict=True))
-    return [rows[i] for i in range(len(rows))]
 
 
 def assert_optimal(rows, tree, taxonomy, k, m):
@@ -127,27 +118,6 @@ def test_only_items_that_occur_count():
     assert rows[2] == ["i499"]
 
 
-@pytest.mark.parametrize("name", ["k", "m"])
-@pytest.mark.parametrize("value", [0, -1, 2.5, True, "5", None])
-def test_parameters_that_mean_nothing(name, value):
-    with pytest.raises(ParameterError, match=f"{name} is "):
-        OptimalKm(**{name: value})
-
-
-def test_too_few_records():
-    with pytest.raises(InputError, match="no records"):
-        run([], 1)
-    with pytest.raises(InfeasibleError, match="only 1 records"):
-        run([["a"]], 2)
-    with pytest.raises(InfeasibleError, match="only 1 records have items, but k is 2"):
-        run([["a"], [], []], 2)
-
-
-def test_empty_records_stay_empty():
-    assert published(run([["a"], [], ["b"]], 2)) == [["A"], [], ["A"]]
-    assert published(run([[], []], 2)) == [[], []]
-
-
 def test_the_log_tells_the_cut_and_the_search():
     result = run([["a", "c"], ["b", "c"], ["c"]], 2)
     assert [(step.action, step.subject) for step in result.log] == [
@@ -162,9 +132,3 @@ def test_progress():
     run([["a"], ["b"]] * 3, 2, progress=lambda *told: seen.append(told))
     # Only a and b occur, so the only other cut worth trying is A.
     assert seen == [("searching", 1, 2)]
-
-
-def test_registered_with_its_parameters_and_paper():
-    entry = find("anonymizer", "optimal-km")
-    assert entry.target is OptimalKm
-    assert [(p.name, p.default) for p in params_of(OptimalKm)] == [("k", 5), ("m", 2)]

@@ -180,8 +180,8 @@ def kill_after(monkeypatch, steps):
         monkeypatch.setattr(os, name, dying(name))
 
 
-STEPS = 15
-"""Calls to the system that replacing a release takes: mkdir, the lock, two files of six, unlink."""
+STEPS = 13
+"""Calls to the system that replacing a release takes: mkdir, the lock, two files of 5, unlink."""
 
 
 @pytest.mark.parametrize("steps", range(STEPS + 1))

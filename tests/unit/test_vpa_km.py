@@ -1,6 +1,5 @@
 """VPAKm as an anonymizer: parts of the item domain, then what lies across them."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,29 +11,19 @@ from tests.reference.km import (
 )
 from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
-from tests.unit.km_instances import instances
+from tests.unit.km_instances import TREE, instances, published
 
 from setveil.anonymize import VPAKm
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.vpa_km import domain_parts, highest
 from setveil.data import Taxonomy, TransactionTable
-from setveil.engine import Loopback
 from setveil.errors import InfeasibleError, ParameterError
 from setveil.guarantee import KmAnonymity
-from setveil.registry import find, params_of
-
-TREE = Taxonomy.from_parents({"a": "A", "b": "A", "c": "C", "d": "C", "A": "R", "C": "R"})
 
 
 def run(rows, k, m=2, taxonomy=TREE, parts=8, **inputs):
     table = TransactionTable.from_rows(rows)
     return VPAKm(k=k, m=m, parts=parts).anonymize(table, taxonomy=taxonomy, **inputs)
-
-
-def published(result):
-    """What stands for each original record."""
-    rows = dict(zip(result.key.records.tolist(), result.release.to_rows(ids=True), strict=True))
-    return [rows[i] for i in range(len(rows))]
 
 
 def assert_safe(result, rows, parents, k, m):
@@ -146,24 +135,6 @@ def test_highest_nodes():
     assert highest(TREE, []) == []
 
 
-def test_the_engine_changes_nothing():
-    for rows, parents, k, m in instances(20, seed=25, bushy=True):
-        taxonomy = Taxonomy.from_parents(parents)
-        here = run(rows, k, m, taxonomy, 3)
-        there = run(rows, k, m, taxonomy, 3, engine=Loopback(seed=1))
-        assert here.release.to_rows() == there.release.to_rows()
-        assert here.log == there.log
-
-
-def test_the_order_of_records_changes_nothing():
-    rng = np.random.default_rng(26)
-    for rows, parents, k, m in instances(50, seed=27):
-        taxonomy = Taxonomy.from_parents(parents)
-        first = run(rows, k, m, taxonomy)
-        again = run([rows[i] for i in rng.permutation(len(rows))], k, m, taxonomy)
-        assert first.release.to_rows() == again.release.to_rows()
-
-
 @pytest.mark.parametrize("parts", [0, -1, 2.5, True, "5", None])
 def test_parts_that_mean_nothing(parts):
     with pytest.raises(ParameterError, match="parts is "):
@@ -175,10 +146,3 @@ def test_progress_is_told():
     run([["a", "c"], ["b", "d"]] * 5, 2, parts=2, progress=lambda *told: seen.append(told))
     assert seen[:2] == [("repairing parts", 0, 2), ("repairing parts", 1, 2)]
     assert all(0 <= done <= total for _, done, total in seen)
-
-
-def test_registered_with_its_parameters_and_paper():
-    entry = find("anonymizer", "vpa-km")
-    assert entry.target is VPAKm
-    assert "Terrovitis" in entry.paper
-    assert [(p.name, p.default) for p in params_of(VPAKm)] == [("k", 5), ("m", 2), ("parts", 8)]

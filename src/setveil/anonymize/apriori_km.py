@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.anonymize.base import check_k
 from setveil.anonymize.recoding import (
-    check_m,
+    KmMethod,
     image_of,
     publish_image,
     recodable_rows,
     shortened,
 )
 from setveil.data.table import frozen
-from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.kernels.apriori_km import repair, repair_sets, rows_of_ranks
 from setveil.kernels.raise_km import raise_cut
+from setveil.literature import TERROVITIS_2008
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
@@ -40,16 +39,10 @@ REPORTS = 20
     "anonymizer",
     "apriori-km",
     paper="Terrovitis, Mamoulis & Kalnis 2008",
-    bibtex="""
-    @article{terrovitis2008privacy,
-      author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
-      title   = {Privacy-Preserving Anonymization of Set-Valued Data},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {1}, number = {1}, pages = {115--125}, year = {2008}
-    }""",
+    bibtex=TERROVITIS_2008,
 )
 @dataclass(frozen=True, kw_only=True)
-class AprioriKm:
+class AprioriKm(KmMethod):
     """Generalize until no set of 1, then 2, … up to m items is rare (AA).
 
     Every item is published as one node of the taxonomy, the same in all records. First rare
@@ -99,15 +92,6 @@ class AprioriKm:
     PVLDB 1(1), 2008.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
-
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        check_m(self.m)
-
     def anonymize(
         self,
         table: TransactionTable,
@@ -125,7 +109,7 @@ class AprioriKm:
         return Anonymization(
             release=release,
             key=key,
-            promise=KmAnonymity(k=self.k, m=self.m),
+            promise=self.promise,
             log=shortened(raised.steps(tree, whole_cost(tree, rows.leaves))),
             figures={"generalizations": len(raised.log)},
         )

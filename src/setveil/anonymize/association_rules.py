@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.naming import some
 from setveil.data.table import take_rows
-from setveil.errors import InputError, ParameterError
 from setveil.kernels.closed_antecedents import search
 from setveil.kernels.rho_oracle import (
     BROKEN,
@@ -27,8 +25,6 @@ from setveil.kernels.rho_oracle import (
 from setveil.kernels.suppress_test import merged, projected, row_marks, transposed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
 
     from setveil.anonymize.time_budget import TimeBudget
@@ -36,43 +32,6 @@ if TYPE_CHECKING:
 
 ORACLE_WORK = 300_000_000
 """Steps after which a question about one sensitive item is given up, and the item suppressed."""
-
-
-def check_rho(rho: Fraction | float | str) -> Fraction:
-    """Return ρ as the fraction that was written down, or refuse it.
-
-    >>> check_rho(0.7)
-    Fraction(7, 10)
-    """
-    try:
-        exact = Fraction(str(rho))
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(0)
-    if isinstance(rho, bool) or not 0 < exact <= 1:
-        raise ParameterError(f"rho is {rho!r}", fix="use a number above 0 and at most 1")
-    return exact
-
-
-def check_sensitive(table: TransactionTable, sensitive: Iterable[str]) -> tuple[str, ...]:
-    """Return the sensitive items sorted and without repetition, or say what is wrong with them."""
-    if isinstance(sensitive, str):
-        raise InputError(
-            f"the sensitive items are given as the text {sensitive!r}",
-            fix="give a collection of item names",
-        )
-    names = tuple(sorted(set(sensitive)))
-    if not names:
-        raise InputError("no sensitive items are given", fix="name at least one")
-    unknown = [name for name in names if name not in table.vocabulary]
-    if unknown:
-        raise InputError(
-            f"{len(unknown)} of {len(names)} sensitive items do not occur in the data: "
-            f"{some(unknown)}",
-            fix="check their spelling; `setveil inspect` lists the items",
-        )
-    if len(table) == 0:
-        raise InputError("the data has no records", fix="check the file and its format")
-    return names
 
 
 def odds(rho: Fraction, n: int) -> tuple[int, int]:

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from setveil.data.naming import some
 from setveil.data.taxonomy import Taxonomy
 from setveil.errors import InfeasibleError, InputError, ParameterError
+from setveil.guarantee.thresholds import distinct_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Anonymization
 
@@ -61,6 +65,31 @@ def check_enough(table: TransactionTable, k: int) -> None:
             f"k is {k}, but the data has only {len(table)} records",
             fix=f"use k of at most {len(table)}",
         )
+
+
+def check_sensitive(table: TransactionTable, sensitive: Iterable[str]) -> tuple[str, ...]:
+    """Return the sensitive items sorted and once each, or say what is wrong with them.
+
+    >>> from setveil.data import TransactionTable
+    >>> check_sensitive(TransactionTable.from_rows([["hiv", "flu"]]), ["hiv", "hiv"])
+    ('hiv',)
+    """
+    names = distinct_names(sensitive)
+    if not names:
+        raise InputError(
+            "no sensitive items are given", fix="name at least one, or use a method without them"
+        )
+    if len(table) == 0:
+        raise InputError("the data has no records", fix="check the file and its format")
+    supports, known = table.supports(), table.vocabulary
+    absent = [name for name in names if name not in known or not supports[known.number(name)]]
+    if absent:
+        raise InputError(
+            f"{len(absent)} of {len(names)} sensitive items do not occur in the data: "
+            f"{some(absent)}",
+            fix="check their spelling; `setveil inspect` lists the items",
+        )
+    return names
 
 
 def leaf_rows(table: TransactionTable, taxonomy: Taxonomy) -> LeafRows:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.base import check_enough, check_k, check_sensitive
 from setveil.anonymize.recoding import shortened
-from setveil.data.naming import some
 from setveil.errors import InfeasibleError, InputError, ParameterError
 from setveil.guarantee import coherence as promised
-from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
+from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.kernels.moles import COMPLETE, hit_all, minimal_moles
+from setveil.literature import XU_2008
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.rows import distinct_in_rows
@@ -39,15 +39,7 @@ WORK = 50_000_000_000
     "anonymizer",
     "coherence",
     paper="Xu, Wang, Fu & Yu 2008",
-    bibtex="""
-    @inproceedings{xu2008anonymizing,
-      author    = {Xu, Yabo and Wang, Ke and Fu, Ada Wai-Chee and Yu, Philip S.},
-      title     = {Anonymizing Transaction Databases for Publication},
-      booktitle = {Proceedings of the 14th ACM SIGKDD International Conference on Knowledge
-                   Discovery and Data Mining},
-      pages     = {767--775},
-      year      = {2008}
-    }""",
+    bibtex=XU_2008,
 )
 @dataclass(frozen=True, kw_only=True)
 class Coherence:
@@ -261,23 +253,11 @@ def sensitive_items(table: TransactionTable, sensitive: Iterable[str]) -> npt.ND
     >>> sensitive_items(TransactionTable.from_rows([["flu", "hiv"]]), ["hiv"]).tolist()
     [False, True]
     """
-    names = distinct_names(sensitive)
-    if not names:
-        raise InputError(
-            "no sensitive items are given", fix="name at least one, or use a k^m method"
-        )
-    supports = table.supports()
+    names = check_sensitive(table, sensitive)
     known = table.vocabulary
-    absent = [name for name in names if name not in known or not supports[known.number(name)]]
-    if absent:
-        raise InputError(
-            f"{len(absent)} of {len(names)} sensitive items do not occur in the data: "
-            f"{some(absent)}",
-            fix="check their spelling; `setveil inspect` lists the items",
-        )
     is_secret = np.zeros(len(known), dtype=bool)
     is_secret[[known.number(name) for name in names]] = True
-    if not np.any((supports > 0) & ~is_secret):
+    if not np.any((table.supports() > 0) & ~is_secret):
         raise InputError(
             "all items of the data are sensitive, so there is no public item to suppress",
             fix="name as sensitive only what must not be learned from the other items",

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.anonymize.base import check_k
 from setveil.anonymize.recoding import (
     GrowingCut,
-    check_m,
+    KmMethod,
     image_of,
     publish_image,
     recodable_rows,
     shortened,
 )
 from setveil.errors import InfeasibleError
-from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.kernels.count_tree import rare_below, records_of, with_ancestors
+from setveil.literature import TERROVITIS_2008
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
@@ -40,16 +39,10 @@ MOST_SETS = 20_000_000_000
     "anonymizer",
     "direct-km",
     paper="Terrovitis, Mamoulis & Kalnis 2008",
-    bibtex="""
-    @article{terrovitis2008privacy,
-      author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
-      title   = {Privacy-Preserving Anonymization of Set-Valued Data},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {1}, number = {1}, pages = {115--125}, year = {2008}
-    }""",
+    bibtex=TERROVITIS_2008,
 )
 @dataclass(frozen=True, kw_only=True)
-class DirectKm:
+class DirectKm(KmMethod):
     """Walk through all sets of up to m nodes; generalize where one is too rare (DA).
 
     The records are expanded with the ancestors of their items. The count-tree holds every set of
@@ -95,15 +88,6 @@ class DirectKm:
     PVLDB 1(1), 2008.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
-
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        check_m(self.m)
-
     def anonymize(
         self,
         table: TransactionTable,
@@ -121,7 +105,7 @@ class DirectKm:
         return Anonymization(
             release=release,
             key=key,
-            promise=KmAnonymity(k=self.k, m=self.m),
+            promise=self.promise,
             log=shortened(walk.log),
             figures={"repairs": len(walk.log)},
         )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from setveil.anonymize.apriori_km import Records, solve_parts, whole_cost
-from setveil.anonymize.base import check_k
-from setveil.anonymize.recoding import check_m, image_of, recodable_rows, shortened
+from setveil.anonymize.recoding import KmMethod, image_of, recodable_rows, shortened
 from setveil.data.table import take_rows
 from setveil.engine import Local
 from setveil.errors import InfeasibleError, ParameterError
-from setveil.guarantee.km_anonymity import KmAnonymity
+from setveil.literature import TERROVITIS_2011
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
@@ -36,16 +35,10 @@ if TYPE_CHECKING:
     "anonymizer",
     "lra",
     paper="Terrovitis, Mamoulis & Kalnis 2011",
-    bibtex="""
-    @article{terrovitis2011local,
-      author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
-      title   = {Local and Global Recoding Methods for Anonymizing Set-Valued Data},
-      journal = {The VLDB Journal},
-      volume  = {20}, number = {1}, pages = {83--106}, year = {2011}
-    }""",
+    bibtex=TERROVITIS_2011,
 )
 @dataclass(frozen=True, kw_only=True)
-class LRA:
+class LRA(KmMethod):
     """Slice the records so that similar ones stay together; repair each slice on its own (LRA).
 
     The records are put into Gray order, where neighbours differ little, and cut into slices.
@@ -90,17 +83,12 @@ class LRA:
     set-valued data, The VLDB Journal 20(1), 2011.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
-
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
     parts: int | None = field(
         default=None, metadata={"doc": "number of slices; none: halved as long as this pays"}
     )
 
     def __post_init__(self) -> None:
-        check_k(self.k)
-        check_m(self.m)
+        super().__post_init__()
         if self.parts is not None and (
             isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1
         ):
@@ -147,7 +135,7 @@ class LRA:
         return Anonymization(
             release=release,
             key=key,
-            promise=KmAnonymity(k=self.k, m=self.m),
+            promise=self.promise,
             log=_log(rows, solved),
             figures={"slices": len(solved)},
         )

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.anonymize.base import check_k
 from setveil.anonymize.recoding import (
     GrowingCut,
-    check_m,
+    KmMethod,
     image_of,
     publish_image,
     recodable_rows,
 )
 from setveil.errors import InfeasibleError
-from setveil.guarantee.km_anonymity import KmAnonymity
+from setveil.literature import TERROVITIS_2008
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
@@ -40,16 +39,10 @@ MOST_ITEMS = 32
     "anonymizer",
     "optimal-km",
     paper="Terrovitis, Mamoulis & Kalnis 2008",
-    bibtex="""
-    @article{terrovitis2008privacy,
-      author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
-      title   = {Privacy-Preserving Anonymization of Set-Valued Data},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {1}, number = {1}, pages = {115--125}, year = {2008}
-    }""",
+    bibtex=TERROVITIS_2008,
 )
 @dataclass(frozen=True, kw_only=True)
-class OptimalKm:
+class OptimalKm(KmMethod):
     """Find the cheapest cut of the taxonomy whose recoding is k^m-anonymous (OA).
 
     A cut publishes each item as the one node of the cut above it, in all records. The search
@@ -91,15 +84,6 @@ class OptimalKm:
     PVLDB 1(1), 2008.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
-
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        check_m(self.m)
-
     def anonymize(
         self,
         table: TransactionTable,
@@ -117,7 +101,7 @@ class OptimalKm:
         return Anonymization(
             release=release,
             key=key,
-            promise=KmAnonymity(k=self.k, m=self.m),
+            promise=self.promise,
             log=_log(rows, nodes, tried, space.n_cuts),
             figures={"cuts_tried": tried, "cuts": space.n_cuts},
         )

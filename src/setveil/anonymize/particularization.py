@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.anonymize.association_rules import ItemRows, check_sensitive
+from setveil.anonymize.association_rules import ItemRows
+from setveil.anonymize.base import check_sensitive
 from setveil.data.naming import some
 from setveil.errors import InputError
 from setveil.release.base import Step

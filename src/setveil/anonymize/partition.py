@@ -19,6 +19,7 @@ from setveil.kernels.partition import (
     MOVED,
     split_parts,
 )
+from setveil.literature import HE_2009
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
@@ -39,16 +40,7 @@ REPORTS = 50
     "anonymizer",
     "partition",
     paper="He & Naughton 2009",
-    bibtex="""
-    @article{he2009anonymization,
-      author  = {He, Yeye and Naughton, Jeffrey F.},
-      title   = {Anonymization of Set-Valued Data via Top-Down, Local Generalization},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {2},
-      number  = {1},
-      pages   = {934--945},
-      year    = {2009}
-    }""",
+    bibtex=HE_2009,
 )
 @dataclass(frozen=True, kw_only=True)
 class Partition:

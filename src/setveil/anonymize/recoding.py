@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.anonymize.base import check_enough, check_k, leaf_rows
 from setveil.errors import InfeasibleError, ParameterError
+from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.release.base import Step
 from setveil.release.recoded import publish_recoded
 from setveil.release.rows import distinct_in_rows
@@ -24,6 +25,29 @@ if TYPE_CHECKING:
 
 LOGGED = 1000
 """How many decisions a log tells one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KmMethod:
+    """What all methods for k^m-anonymity take and promise.
+
+    >>> KmMethod(k=5, m=2).promise
+    KmAnonymity(k=5, m=2)
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
+
+    k: int = field(default=5, metadata={"doc": "least number of records"})
+    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+        check_m(self.m)
+
+    @property
+    def promise(self) -> KmAnonymity:
+        """The guarantee that every release of the method keeps."""
+        return KmAnonymity(k=self.k, m=self.m)
 
 
 def check_m(m: int) -> None:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.association_rules import TokenView, check_rho, odds
+from setveil.anonymize.association_rules import TokenView, odds
 from setveil.anonymize.particularization import Domain
+from setveil.anonymize.rho_method import BudgetedRhoMethod
 from setveil.anonymize.rule_suppression import shown
 from setveil.anonymize.td_control import particularize
-from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget, check_budget
+from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget
 from setveil.guarantee.rho_uncertainty import RhoUncertainty
 from setveil.kernels.rho_oracle import SAFE
+from setveil.literature import CAO_2010
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from fractions import Fraction
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
@@ -40,16 +42,10 @@ class Candidate:
     "anonymizer",
     "rho-family",
     paper="setveil, after Cao, Karras, Raïssi & Tan 2010",
-    bibtex="""
-    @article{cao2010rho,
-      author  = {Cao, Jianneng and Karras, Panagiotis and Ra{\\"i}ssi, Chedy and Tan, Kian-Lee},
-      title   = {{\\rho}-uncertainty: Inference-Proof Transaction Anonymization},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {3}, number = {1}, pages = {1033--1044}, year = {2010}
-    }""",
+    bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
-class RhoFamily:
+class RhoFamily(BudgetedRhoMethod):
     """Try several cuts of the taxonomy, give back what sensitive items each allows, keep the best.
 
     The cuts are the items as they are (all sensitive items suppressed, which is SimpleSuppression),
@@ -92,20 +88,6 @@ class RhoFamily:
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
-
-    rho: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "confidence that no rule may reach, in (0, 1]"}
-    )
-    prior: bool = field(
-        default=True, metadata={"doc": "count the share of all records as a rule too"}
-    )
-    budget: float | None = field(
-        default=None, metadata={"doc": "seconds the run may take; then the best so far is taken"}
-    )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", check_rho(self.rho))
-        check_budget(self.budget)
 
     def anonymize(
         self,

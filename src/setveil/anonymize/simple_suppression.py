@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.association_rules import check_rho, check_sensitive
+from setveil.anonymize.base import check_sensitive
+from setveil.anonymize.rho_method import RhoMethod
 from setveil.anonymize.rule_suppression import shown
 from setveil.guarantee.rho_uncertainty import RhoUncertainty
+from setveil.literature import CAO_2010
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.suppressed import publish_suppressed
@@ -26,16 +27,10 @@ if TYPE_CHECKING:
     "anonymizer",
     "simple-suppression",
     paper="Cao, Karras, Raïssi & Tan 2010",
-    bibtex="""
-    @article{cao2010rho,
-      author  = {Cao, Jianneng and Karras, Panagiotis and Ra{\\"i}ssi, Chedy and Tan, Kian-Lee},
-      title   = {{\\rho}-uncertainty: Inference-Proof Transaction Anonymization},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {3}, number = {1}, pages = {1033--1044}, year = {2010}
-    }""",
+    bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
-class SimpleSuppression:
+class SimpleSuppression(RhoMethod):
     """Suppress every sensitive item everywhere, and touch nothing else.
 
     The baseline of the paper on ρ-uncertainty ("Simple"). Without sensitive items nothing about
@@ -64,16 +59,6 @@ class SimpleSuppression:
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
-
-    rho: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "confidence that no rule may reach, in (0, 1]"}
-    )
-    prior: bool = field(
-        default=True, metadata={"doc": "count the share of all records as a rule too"}
-    )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", check_rho(self.rho))
 
     def anonymize(
         self,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.association_rules import ItemRows, check_rho, check_sensitive
+from setveil.anonymize.association_rules import ItemRows
+from setveil.anonymize.base import check_sensitive
+from setveil.anonymize.rho_method import BudgetedRhoMethod
 from setveil.anonymize.rule_suppression import Pick, RuleSuppression, shown
-from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget, check_budget
+from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget
 from setveil.guarantee.rho_uncertainty import RhoUncertainty
+from setveil.literature import CAO_2010
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.suppressed import publish_suppressed
@@ -27,16 +29,10 @@ if TYPE_CHECKING:
     "anonymizer",
     "suppress-control",
     paper="Cao, Karras, Raïssi & Tan 2010",
-    bibtex="""
-    @article{cao2010rho,
-      author  = {Cao, Jianneng and Karras, Panagiotis and Ra{\\"i}ssi, Chedy and Tan, Kian-Lee},
-      title   = {{\\rho}-uncertainty: Inference-Proof Transaction Anonymization},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {3}, number = {1}, pages = {1033--1044}, year = {2010}
-    }""",
+    bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
-class SuppressControl:
+class SuppressControl(BudgetedRhoMethod):
     """Suppress the items that break most rules per occurrence lost, short rules first.
 
     A rule χ → a says: of the records with all of χ, this share holds the sensitive item a. Rules
@@ -85,20 +81,6 @@ class SuppressControl:
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
-
-    rho: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "confidence that no rule may reach, in (0, 1]"}
-    )
-    prior: bool = field(
-        default=True, metadata={"doc": "count the share of all records as a rule too"}
-    )
-    budget: float | None = field(
-        default=None, metadata={"doc": "seconds the run may take; then more is suppressed"}
-    )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", check_rho(self.rho))
-        check_budget(self.budget)
 
     def anonymize(
         self,

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.association_rules import check_rho
 from setveil.anonymize.particularization import Domain
+from setveil.anonymize.rho_method import BudgetedRhoMethod
 from setveil.anonymize.rule_suppression import Pick, RuleSuppression, TooDearError, shown
-from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget, check_budget
+from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget
 from setveil.guarantee.rho_uncertainty import RhoUncertainty
+from setveil.literature import CAO_2010
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from fractions import Fraction
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
@@ -249,16 +250,10 @@ class TopDown:
     "anonymizer",
     "td-control",
     paper="Cao, Karras, Raïssi & Tan 2010",
-    bibtex="""
-    @article{cao2010rho,
-      author  = {Cao, Jianneng and Karras, Panagiotis and Ra{\\"i}ssi, Chedy and Tan, Kian-Lee},
-      title   = {{\\rho}-uncertainty: Inference-Proof Transaction Anonymization},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {3}, number = {1}, pages = {1033--1044}, year = {2010}
-    }""",
+    bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
-class TDControl:
+class TDControl(BudgetedRhoMethod):
     """Generalize all other items to the root, then split nodes while that gains more than it costs.
 
     First, sensitive items that follow from sensitive ones are suppressed. Then every item that is
@@ -311,20 +306,6 @@ class TDControl:
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
-
-    rho: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "confidence that no rule may reach, in (0, 1]"}
-    )
-    prior: bool = field(
-        default=True, metadata={"doc": "count the share of all records as a rule too"}
-    )
-    budget: float | None = field(
-        default=None, metadata={"doc": "seconds the run may take; then the best so far is taken"}
-    )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", check_rho(self.rho))
-        check_budget(self.budget)
 
     def anonymize(
         self,

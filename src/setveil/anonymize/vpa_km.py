@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from setveil.anonymize.apriori_km import Records, raise_rare, solve_parts, whole_cost
-from setveil.anonymize.base import check_k
 from setveil.anonymize.recoding import (
-    check_m,
+    KmMethod,
     image_of,
     publish_image,
     recodable_rows,
@@ -18,7 +17,7 @@ from setveil.anonymize.recoding import (
 )
 from setveil.engine import Local
 from setveil.errors import ParameterError
-from setveil.guarantee.km_anonymity import KmAnonymity
+from setveil.literature import TERROVITIS_2011
 from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
@@ -36,16 +35,10 @@ if TYPE_CHECKING:
     "anonymizer",
     "vpa-km",
     paper="Terrovitis, Mamoulis & Kalnis 2011",
-    bibtex="""
-    @article{terrovitis2011local,
-      author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
-      title   = {Local and Global Recoding Methods for Anonymizing Set-Valued Data},
-      journal = {The VLDB Journal},
-      volume  = {20}, number = {1}, pages = {83--106}, year = {2011}
-    }""",
+    bibtex=TERROVITIS_2011,
 )
 @dataclass(frozen=True, kw_only=True)
-class VPAKm:
+class VPAKm(KmMethod):
     """Repair rare itemsets within parts of the item domain first, then across them (VPA).
 
     The items are split into parts along the taxonomy. Each part is repaired on its own, as
@@ -89,15 +82,10 @@ class VPAKm:
     set-valued data, The VLDB Journal 20(1), 2011.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
-
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
     parts: int = field(default=8, metadata={"doc": "greatest number of parts of the item domain"})
 
     def __post_init__(self) -> None:
-        check_k(self.k)
-        check_m(self.m)
+        super().__post_init__()
         if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
             raise ParameterError(f"parts is {self.parts!r}", fix="use a whole number of at least 1")
 
@@ -141,7 +129,7 @@ class VPAKm:
         return Anonymization(
             release=release,
             key=key,
-            promise=KmAnonymity(k=self.k, m=self.m),
+            promise=self.promise,
             log=shortened([*log, *across]),
             figures={"parts": len(ranges), "generalizations_across_parts": len(across)},
         )

@@ -47,7 +47,8 @@ def output_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with target.open("wb") as out:
                 yield out
         else:
-            yield from _replacing(target)
+            with replacing(target) as out:
+                yield out
     except OSError as error:
         raise _unwritable(path, error) from None
 
@@ -61,11 +62,24 @@ def _unwritable(path: str | os.PathLike[str], error: Exception) -> InputError:
     )
 
 
-def _replacing(target: Path) -> Iterator[BinaryIO]:
+@contextmanager
+def replacing(target: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Open a new file beside `target` that takes its place when the block ends without an error.
+
+    Errors of the system go through as they are. A run that is killed may leave a file that ends
+    in ``.part``.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "a.key"), mode=0o600) as out:
+    ...         _ = out.write(b"secret")
+    ...     Path(folder, "a.key").read_bytes()
+    b'secret'
+    """
     # Opened by hand and not by tempfile, so that the user's umask decides who may read it.
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(beside, flags, 0o666), "wb") as out:
+    with os.fdopen(os.open(beside, flags, mode), "wb") as out:
         try:
             yield out
             out.flush()

@@ -11,6 +11,7 @@ import numpy as np
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
+from setveil.literature import XU_2008
 from setveil.registry import register
 from setveil.release.published import PublishedRows, published_rows
 
@@ -26,16 +27,7 @@ SHOWN = 20
     "guarantee",
     "coherence",
     paper="Xu, Wang, Fu & Yu 2008",
-    bibtex="""
-    @inproceedings{xu2008anonymizing,
-      author    = {Xu, Yabo and Wang, Ke and Fu, Ada Wai-Chee and Yu, Philip S.},
-      title     = {Anonymizing Transaction Databases for Publication},
-      booktitle = {Proceedings of the 14th ACM SIGKDD International Conference on Knowledge
-                   Discovery and Data Mining},
-      pages     = {767--775},
-      year      = {2008}
-    }
-    """,
+    bibtex=XU_2008,
 )
 @dataclass(frozen=True, kw_only=True)
 class Coherence:

@@ -13,6 +13,7 @@ import numpy as np
 from setveil.data.table import TransactionTable
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
+from setveil.literature import HE_2009
 from setveil.registry import register
 from setveil.release.generalized import GeneralizedRelease
 
@@ -36,13 +37,8 @@ SHOWN = 20
       journal = {International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems},
       volume  = {10}, number = {5}, pages = {557--570}, year = {2002}
     }
-    @article{he2009anonymization,
-      author  = {He, Yeye and Naughton, Jeffrey F.},
-      title   = {Anonymization of Set-Valued Data via Top-Down, Local Generalization},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {2}, number = {1}, pages = {934--945}, year = {2009}
-    }
-    """,
+    """
+    + HE_2009,
 )
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity:

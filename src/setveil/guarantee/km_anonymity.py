@@ -9,6 +9,7 @@ import numpy as np
 
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
+from setveil.literature import TERROVITIS_2008
 from setveil.registry import register
 from setveil.release.published import published_rows
 
@@ -30,14 +31,7 @@ BATCH = 10_000_000
     "guarantee",
     "km",
     paper="Terrovitis, Mamoulis & Kalnis 2008",
-    bibtex="""
-    @article{terrovitis2008privacy,
-      author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
-      title   = {Privacy-Preserving Anonymization of Set-Valued Data},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {1}, number = {1}, pages = {115--125}, year = {2008}
-    }
-    """,
+    bibtex=TERROVITIS_2008,
 )
 @dataclass(frozen=True, kw_only=True)
 class KmAnonymity:

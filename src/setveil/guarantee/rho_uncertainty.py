@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
+from setveil.literature import CAO_2010
 from setveil.registry import register
 from setveil.release.published import PublishedRows, published_rows
 
@@ -28,14 +29,7 @@ SHOWN = 20
     "guarantee",
     "rho-uncertainty",
     paper="Cao, Karras, Raïssi & Tan 2010",
-    bibtex="""
-    @article{cao2010rho,
-      author  = {Cao, Jianneng and Karras, Panagiotis and Ra{\\"i}ssi, Chedy and Tan, Kian-Lee},
-      title   = {{\\rho}-uncertainty: Inference-Proof Transaction Anonymization},
-      journal = {Proceedings of the VLDB Endowment},
-      volume  = {3}, number = {1}, pages = {1033--1044}, year = {2010}
-    }
-    """,
+    bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
 class RhoUncertainty:
@@ -164,7 +158,11 @@ class RhoUncertainty:
 
         >>> RhoUncertainty(rho="1/3", sensitive=("gout", "flu")).describe()
         'none of 2 sensitive items follows from part of a record with confidence 1/3 or more'
+        >>> RhoUncertainty(rho="1/3", sensitive=()).describe()
+        'no sensitive item is published, so none follows from a record'
         """
+        if not self.sensitive:
+            return "no sensitive item is published, so none follows from a record"
         part = "part of a record" if self.prior else "a non-empty part of a record"
         return (
             f"none of {len(self.sensitive):,} sensitive items follows from {part} with confidence "

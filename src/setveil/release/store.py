@@ -13,13 +13,14 @@ import io
 import json
 import os
 import re
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil import __version__
+from setveil.data.output_file import replacing
 from setveil.errors import ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
 from setveil.release.base import Key
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from setveil.release.base import Release
 
 MANIFEST = "manifest.json"
-OURS = re.compile(r"(release-[0-9a-f]{16}\.(parquet|jsonl|csv)|manifest\.json)(\.tmp)?")
+NAMES = r"(release-[0-9a-f]{16}\.(parquet|jsonl|csv)|manifest\.json)"
+OURS = re.compile(rf"{NAMES}|\.{NAMES}\.[0-9a-f]{{16}}\.part")
 TRIES = 3
 
 
@@ -318,27 +320,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a file that appears with all its content or not at all, and survives a power cut."""
-    beside = path.with_name(path.name + ".tmp")
-    with suppress(FileNotFoundError):
-        beside.unlink()
-    try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(handle, "wb") as sink:
-            sink.write(content)
-            sink.flush()
-            os.fsync(sink.fileno())
-        beside.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink()
-        raise
-    if os.name == "posix":
-        entry = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(entry)
-        finally:
-            os.close(entry)
+    with replacing(path, mode=mode) as out:
+        out.write(content)
 
 
 def _remove_leftovers(folder: Path, *, keep: set[str]) -> None:

@@ -1,0 +1,51 @@
+"""BibTeX entries of papers that stand behind more than one class."""
+
+CAO_2010 = """
+@article{cao2010rho,
+  author  = {Cao, Jianneng and Karras, Panagiotis and Ra{\\"i}ssi, Chedy and Tan, Kian-Lee},
+  title   = {{\\rho}-uncertainty: Inference-Proof Transaction Anonymization},
+  journal = {Proceedings of the VLDB Endowment},
+  volume  = {3}, number = {1}, pages = {1033--1044}, year = {2010}
+}
+"""
+
+HE_2009 = """
+@article{he2009anonymization,
+  author  = {He, Yeye and Naughton, Jeffrey F.},
+  title   = {Anonymization of Set-Valued Data via Top-Down, Local Generalization},
+  journal = {Proceedings of the VLDB Endowment},
+  volume  = {2},
+  number  = {1},
+  pages   = {934--945},
+  year    = {2009}
+}
+"""
+
+TERROVITIS_2008 = """
+@article{terrovitis2008privacy,
+  author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
+  title   = {Privacy-Preserving Anonymization of Set-Valued Data},
+  journal = {Proceedings of the VLDB Endowment},
+  volume  = {1}, number = {1}, pages = {115--125}, year = {2008}
+}
+"""
+
+TERROVITIS_2011 = """
+@article{terrovitis2011local,
+  author  = {Terrovitis, Manolis and Mamoulis, Nikos and Kalnis, Panos},
+  title   = {Local and Global Recoding Methods for Anonymizing Set-Valued Data},
+  journal = {The VLDB Journal},
+  volume  = {20}, number = {1}, pages = {83--106}, year = {2011}
+}
+"""
+
+XU_2008 = """
+@inproceedings{xu2008anonymizing,
+  author    = {Xu, Yabo and Wang, Ke and Fu, Ada Wai-Chee and Yu, Philip S.},
+  title     = {Anonymizing Transaction Databases for Publication},
+  booktitle = {Proceedings of the 14th ACM SIGKDD International Conference on Knowledge
+               Discovery and Data Mining},
+  pages     = {767--775},
+  year      = {2008}
+}
+"""

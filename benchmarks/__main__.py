@@ -23,6 +23,7 @@ GROUPS = {
     "Query logs": "benchmarks.query_log",
     "COAT": "benchmarks.coat",
     "Relatedness": "benchmarks.relatedness",
+    "Elimination": "benchmarks.elimination",
     "Command line": "benchmarks.commands",
 }
 

@@ -70,11 +70,7 @@ def run(*, small: bool) -> list[Row]:
             }
             for source, relatedness in sources.items():
                 share = ranked_right(relatedness, records)
-                rows.append(
-                    Row(
-                        name=f"{name}: own item nearer than another, {source}", value=share, unit=""
-                    )
-                )
+                rows.append(Row(name=f"{name}: own item nearer, by {source}", value=share, unit=""))
             rows.append(Row(name=f"{name}: training on {index.total:,} documents", value=took,
                             unit="s", most=180))  # fmt: skip
     return rows

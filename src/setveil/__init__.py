@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from setveil import anonymize, audit, guarantee, measure
+    from setveil import anonymize, attack, audit, guarantee, measure, relatedness
     from setveil.data.readers import read, read_reported
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
@@ -37,13 +37,14 @@ _HOME = {
     "save_key": "setveil.release.store",
     "write": "setveil.data.writers",
 }
-_MODULES = ("anonymize", "audit", "guarantee", "measure")
+_MODULES = ("anonymize", "attack", "audit", "guarantee", "measure", "relatedness")
 
 __all__ = [
     "SetveilError",
     "Taxonomy",
     "TransactionTable",
     "anonymize",
+    "attack",
     "audit",
     "guarantee",
     "load_key",
@@ -52,6 +53,7 @@ __all__ = [
     "measure",
     "read",
     "read_reported",
+    "relatedness",
     "save",
     "save_key",
     "write",

@@ -139,8 +139,8 @@ def section(title: str) -> str:
 def test_every_command_and_option_is_documented():
     for name, command in commands().items():
         text = section(name)
-        if name.startswith("setveil anonymize "):  # what all methods share stands above them
-            text += section("setveil anonymize")
+        if name.startswith(("setveil anonymize ", "setveil attack ")):
+            text += section(name.rpartition(" ")[0])  # what all methods share stands above them
         for param in command.params:
             for option in [*param.opts, *param.secondary_opts]:
                 if option.startswith("--"):

@@ -33,6 +33,7 @@ def test_groups_as_the_reference(redistribute, table):
     cells, decided, threshold, _, final = reference.by_groups(table, RULES[redistribute])
     got, gaps, limit, weighted = eliminate_by_groups(table, redistribute)
     assert list(map(tuple, got.tolist())) == cells
+    assert reference.by_groups_in_arrays(table, RULES[redistribute]) == cells
     assert gaps.tolist() == decided
     assert limit == pytest.approx(threshold, rel=1e-12)
     np.testing.assert_array_equal(weighted, final)

@@ -156,3 +156,38 @@ def above(distances, threshold, most=None):
             live.alive[row, column] = False
             eliminated.append((row, column))
     return eliminated
+
+
+def by_groups_in_arrays(distances, rule, most=None):
+    """As :func:`by_groups`, every round with whole arrays: what one writes in NumPy at first.
+
+    Returns the eliminated cells in order; with `most`, only so many.
+    """
+    live = Live(distances)
+    state = rule(live)
+    rows, columns = live.alive.shape
+    row, column = np.arange(rows), np.arange(columns)
+    threshold = None
+    eliminated = []
+    while most is None or len(eliminated) < most:
+        weighted = np.where(live.alive, state.weighted(), np.nan)
+        gaps = np.concatenate([widest(weighted, axis=1), widest(weighted, axis=0)])
+        if threshold is None:
+            threshold = gaps.mean()
+        lowest = np.where(live.alive, weighted, -1.0)
+        i = np.concatenate([row, lowest.argmax(axis=0)])
+        j = np.concatenate([lowest.argmax(axis=1), column])
+        free = (live.alive.sum(axis=1)[i] >= 2) & (live.alive.sum(axis=0)[j] >= 2)
+        gaps = np.where(free, gaps, -1.0)
+        best = np.lexsort((j, i, -weighted[i, j], -gaps))[0]
+        if not exceeds(gaps[best], threshold):
+            break
+        eliminated.append((int(i[best]), int(j[best])))
+        state.remove(*eliminated[-1])
+    return eliminated
+
+
+def widest(weighted, axis):
+    """The largest gap of each row or column; cells that are gone are NaN and sorted last."""
+    gaps = np.diff(np.sort(weighted, axis=axis), axis=axis)
+    return np.max(np.nan_to_num(gaps, nan=0.0), axis=axis, initial=0.0)

@@ -1,7 +1,7 @@
 """The benchmarks run at a small size; losses, which do not depend on the machine, hold there."""
 
 import pytest
-from benchmarks import clustering, coat, commands, query_log, read, text
+from benchmarks import clustering, coat, commands, elimination, query_log, read, relatedness, text
 from benchmarks.__main__ import GROUPS, page
 from benchmarks.row import Row
 
@@ -35,9 +35,11 @@ def test_kernel_and_plain_python_cluster_alike():
         coat.growth,
         coat.times,
         commands.run,
+        elimination.run,
         query_log.reading,
         query_log.sharing,
         read.run,
+        relatedness.run,
         text.run,
     ],
 )

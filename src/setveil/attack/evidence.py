@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 BEST = 3
 """How many items of a context the strongest evidence is averaged over."""
 HALF = 0.5
-"""Added to observed and expected counts of a pair."""
+"""Added to counts of which the logarithm is taken."""
 PRIOR = 20.0
 """Weight, in documents, of a member's overall frequency against its frequency beside an item."""
 
@@ -111,7 +111,8 @@ def cell_tables(
     >>> from setveil.data import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.set_generalized import publish_sets
-    >>> release, _ = publish_sets(TransactionTable.from_rows([["flu", "rash"], ["gout"]]), [0, 0, 1])
+    >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"]])
+    >>> release, _ = publish_sets(table, [0, 0, 1])
     >>> made = cell_tables(release, NGD(RecordCounts.from_rows([["flu", "rash"], ["flu"]])))
     >>> made.tables[0].members, made.tables[0].records.tolist(), made.gaps.sentences()
     (('flu', 'gout'), [0], ('1 of 2 rows have no context: left out', '1 member is unknown: gout'))
@@ -226,10 +227,18 @@ class Evidence:
                 found[f"{name}.{question}"] = cells
         return {question: filled(cells) for question, cells in found.items()}
 
-    def frequencies(self, members: Sequence[str]) -> dict[str, Floats]:
-        """Return for each source of counts the logarithm of how many documents hold each member."""
-        return {
-            name: np.log(counts.counts(members) + HALF) for name, counts in self.counts.items()
+    def columns(self, members: Sequence[str]) -> dict[str, Floats]:
+        """Return what sources know of members by themselves.
+
+        That is the logarithm of how many documents hold each, and whether it has a vector.
+        """
+        said = {
+            f"{name}.frequency": np.log(counts.counts(members) + HALF)
+            for name, counts in self.counts.items()
+        }
+        return said | {
+            f"{name}.known": vectors.knows(members).astype(np.float64)
+            for name, vectors in self.vectors.items()
         }
 
 

@@ -91,9 +91,7 @@ class TermVectors:
         members = self._numbers(table.members)
         towards = self.directions[members]
         shape = (len(table.records), len(members))
-        cells = {
-            name: np.full(shape, np.nan) for name in ("cosine", "cosine_best", "cosine_mean")
-        }
+        cells = {name: np.full(shape, np.nan) for name in ("cosine", "cosine_best", "cosine_mean")}
         if self.form is not None:
             cells["form"] = np.full(shape, np.nan)
         for row, own in enumerate(table.contexts):
@@ -109,6 +107,10 @@ class TermVectors:
             if self.form is not None:
                 cells["form"][row] = centre @ self.form @ towards.T
         return {name: np.where(self.known[members], each, np.nan) for name, each in cells.items()}
+
+    def knows(self, terms: Sequence[str]) -> Bools:
+        """Tell for each term of the release whether it has a vector."""
+        return np.asarray(self.known[self._numbers(terms)])
 
     def taught(self, contexts: Contexts) -> TermVectors:
         """Return the same with a form that was learned from which items stand together in clear.

@@ -18,7 +18,15 @@ from setveil.cli.inputs import (
     release_directory,
 )
 from setveil.cli.method_options import published_params
-from setveil.cli.output import JsonOption, Progress, QuietOption, compiling_announced, emit
+from setveil.cli.output import (
+    JsonOption,
+    Progress,
+    QuietOption,
+    compiling_announced,
+    emit,
+    print_table,
+    say,
+)
 from setveil.cli.registered import command_of, group_of
 from setveil.errors import ParameterError
 
@@ -26,7 +34,10 @@ if TYPE_CHECKING:
     from setveil.registry import Entry
 
 EXAMPLE = "Example: setveil attack {name} release{inputs} -o guess.json"
-INPUTS = {"reference": " --reference other.csv"}
+INPUTS = {
+    "reference": " --reference other.csv",
+    "relatedness": " --relatedness corpus:notes.index",
+}
 READING = frozenset({"reference", "format", "delimiter", "id", "item", "on_error"})
 """Options that are about reading a reference."""
 
@@ -35,11 +46,15 @@ def command_for(entry: "Entry") -> Any:
     """Return the command of one attack: its parameters, and what its adversary must know."""
     needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
     inputs = "".join(text for name, text in INPUTS.items() if name in needed)
+    without = set() if "reference" in needed else set(READING)
+    without |= {"relatedness"} - needed
+    if not hasattr(entry.target, "explain"):
+        without.add("explain")
     return command_of(
         entry,
         run,
         example=lambda _: EXAMPLE.format(name=entry.name, inputs=inputs),
-        without=frozenset() if "reference" in needed else READING,
+        without=frozenset(without),
     )
 
 
@@ -74,6 +89,24 @@ def run(  # one parameter per option of the command line
             help="Records like the originals that the adversary can read; - reads stdin.",
         ),
     ] = None,
+    relatedness: Annotated[
+        str | None,
+        typer.Option(
+            "--relatedness",
+            metavar="SPEC",
+            help="How far apart terms are: corpus:INDEX, glove:FILE, wordnet, web:CONFIG, "
+            "or a weighted sum of these.",
+        ),
+    ] = None,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            "--explain",
+            metavar="RECORD",
+            help="Say for a record of the release, counted from 1, what spoke against each "
+            "member that was eliminated from it.",
+        ),
+    ] = None,
     format: FormatOption = None,  # noqa: A002  (the option's name)
     delimiter: DelimiterOption = None,
     id: IdOption = None,  # noqa: A002
@@ -93,15 +126,15 @@ def run(  # one parameter per option of the command line
     directory = release_directory(release)
     must_be_free(out, force=force)
     method = entry.target(**params)
-    if "reference" in method.requires and reference is None:
-        raise ParameterError(
-            f"{entry.name} compares with records that can be read, and none are given",
-            fix="give them with --reference DATA",
-        )
+    _must_be_told(entry.name, method, {"reference": reference, "relatedness": relatedness})
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
         published = load_release(directory)
         check_applies(entry.name, method.applies_to, published)
+        if explain is not None and not 1 <= explain <= len(published):
+            raise ParameterError(
+                f"there is no record {explain}", fix=f"name one from 1 to {len(published)}"
+            )
         knowledge: dict[str, Any] = {"rng": np.random.default_rng(seed)}
         if reference is not None:
             knowledge["reference"] = read_table(
@@ -113,17 +146,66 @@ def run(  # one parameter per option of the command line
                 on_error=on_error,
                 quiet=quiet,
             )
+        if relatedness is not None:
+            from setveil.relatedness import parse_relatedness
+
+            knowledge["relatedness"] = parse_relatedness(relatedness, release=published)
+        if "anonymizer" in method.requires:
+            from setveil.cli.rebuilt import anonymizer_of
+
+            knowledge["anonymizer"] = anonymizer_of(directory)
+        if "progress" in getattr(method, "accepts", ()):
+            knowledge["progress"] = progress
         progress("attacking")
         guess = method.run(published, **knowledge)
+        said = []
+        if explain is not None:
+            progress("explaining")
+            source = knowledge["relatedness"]
+            said = method.explain(guess, published, explain - 1, relatedness=source)
         progress("writing")
         save_guess(guess, out)
-    result = {
+    result: dict[str, Any] = {
         "attack": entry.name,
         "params": published_params(method, params),
         "release": release,
         "guess": str(out),
+        "notes": list(getattr(guess, "notes", ())),
     }
+    if explain is not None:
+        result |= {"record": explain, "reasons": [reason._asdict() for reason in said]}
     if json:
         emit(result)
     else:
-        typer.echo(f"{out}: what {entry.name} makes of {release}")
+        _print_result(result, quiet=quiet)
+
+
+MISSING = {
+    "reference": (
+        "compares with records that can be read, and none are given",
+        "give them with --reference DATA",
+    ),
+    "relatedness": (
+        "asks how far apart terms are, and no source is named",
+        "name one with --relatedness, such as corpus:INDEX or glove:FILE",
+    ),
+}
+
+
+def _must_be_told(name: str, method: Any, given: Mapping[str, str | None]) -> None:
+    """Refuse to start without what an attack cannot do without."""
+    for knowledge, (what, fix) in MISSING.items():
+        if knowledge in method.requires and given[knowledge] is None:
+            raise ParameterError(f"{name} {what}", fix=fix)
+
+
+def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
+    for note in result["notes"]:
+        say(note, quiet=quiet)
+    typer.echo(f"{result['guess']}: what {result['attack']} makes of {result['release']}")
+    if result.get("reasons"):
+        names = ("member", "score", "context", "distance", "others")
+        header = ["eliminated", "decided", "spoke against it", "its distance", "of those kept"]
+        print_table(header, [[reason[name] for name in names] for reason in result["reasons"]])
+    elif "record" in result:
+        typer.echo(f"nothing was eliminated from record {result['record']}")

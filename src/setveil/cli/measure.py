@@ -30,13 +30,15 @@ from setveil.cli.output import (
     print_table,
 )
 from setveil.cli.sensitive import SensitiveOption, occurring, read_sensitive
-from setveil.errors import InputError, ParameterError
+from setveil.errors import InputError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from setveil.attack import Guess
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
+    from setveil.measure import PartScore
     from setveil.release.base import Key, Release
 
 MEANINGS = {
@@ -71,6 +73,23 @@ SCORES = {
     "occurrences_read": "share of the tags' occurrences in the records that were read",
 }
 """What the scores of guesses say, beside the measures of loss."""
+ELIMINATION = {
+    "auc": "chance that an added cell is ranked above an original one",
+    "kept_f1": "harmonic mean of the next two: original cells recognised",
+    "kept_precision": "share of the cells it kept that are original",
+    "kept_recall": "share of the original cells that it kept",
+    "f1": "harmonic mean of the next two: added cells found",
+    "precision": "share of the cells it eliminated that were added",
+    "recall": "share of the added cells that it eliminated",
+    "ece": "expected calibration error of its probabilities",
+    "sure": "share of the cells that it calls added with a chance of 0.95 and more",
+    "sure_precision": "share of these that were added",
+    "cell_density": "share of the attacked cells that are original",
+    "attacked": "share of all cells that it could attack",
+}
+"""The same for guesses about added members: a cell is a member in a record."""
+BESIDE = ("ra", "all", "control")
+"""Baselines and control that stand beside the scores of an elimination attack."""
 
 
 def measure(
@@ -88,6 +107,10 @@ def measure(
     guess: Annotated[
         Path | None,
         typer.Option("--guess", metavar="GUESS", help="Score what `setveil attack` wrote instead."),
+    ] = None,
+    by: Annotated[
+        Literal["item", "record"] | None,
+        typer.Option("--by", help="Score a guess for each generalized item, or each record."),
     ] = None,
     taxonomy: TaxonomyOption = None,
     missing: MissingOption = "error",
@@ -126,6 +149,8 @@ def measure(
         raise ParameterError(
             "a guess is compared with the truth, and only the key tells it", fix="give --key KEY"
         )
+    if by is not None and guess is None:
+        raise ParameterError("--by is about scoring a guess", fix="give --guess GUESS")
     directory = release_directory(release)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
@@ -150,14 +175,18 @@ def measure(
             tree = tree.for_items(names, missing=missing).without(gone).beside(sorted(apart))
         _must_belong_together(published, table, private, tree)
         progress("measuring")
-        if guess is not None and private is not None:
+        if guess is not None and private is not None and by is not None:
+            parts = _parts(load_guess(guess), by, published, table, private)
+        elif guess is not None and private is not None:
             figures = flat(score(load_guess(guess), release=published, original=table, key=private))
         else:
             rng = None if seed is None else np.random.default_rng(seed)
             figures = measure_all(
                 published, table, key=private, taxonomy=tree, sensitive=secret, rng=rng
             )
-    if json:
+    if by is not None:
+        _print_parts(parts, by, json=json)
+    elif json:
         emit(figures)
     elif guess is not None:
         _print_scores(figures)
@@ -167,19 +196,45 @@ def measure(
 
 
 def _print_scores(figures: "Mapping[str, float | int | None]") -> None:
-    """Print each score on a line with the ends of its 95% interval."""
-    names = [name for name in figures if not name.endswith(("_low", "_high"))]
+    """Print each score on a line with the ends of its 95% interval, and what stands beside it."""
+    about_cells = "cell_density" in figures
+    beside = BESIDE if about_cells else ()
+    meanings = ELIMINATION if about_cells else SCORES
+    ends = ("_low", "_high", *(f"_{run}" for run in beside))
     rows = [
-        (
-            name,
-            figures[name],
-            figures.get(f"{name}_low"),
-            figures.get(f"{name}_high"),
-            SCORES.get(name, ""),
-        )
-        for name in names
+        (name, *(figures.get(f"{name}{end}") for end in ("", *ends)), meanings.get(name, ""))
+        for name in figures
+        if not name.endswith(ends)
     ]
-    print_table(["score", "value", "low", "high", "meaning"], rows)
+    print_table(["score", "value", "low", "high", *beside, "meaning"], rows)
+
+
+def _parts(
+    guess: "Guess", by: str, published: "Release", table: "TransactionTable", key: "Key"
+) -> "list[PartScore]":
+    """Return the score of each generalized item or record."""
+    from setveil.attack import EliminationGuess
+    from setveil.measure import score_items, score_records
+
+    if not isinstance(guess, EliminationGuess):
+        raise NotApplicable(f"guesses of {guess.attack!r} are scored as a whole only")
+    if by == "item":
+        return score_items(guess, release=published, original=table, key=key)
+    return score_records(guess, release=published, original=table, key=key)
+
+
+def _print_parts(parts: "list[PartScore]", by: str, *, json: bool) -> None:
+    """Print scores one by one; records are counted from 1."""
+    rows = [
+        {by: part.name + 1 if isinstance(part.name, int) else part.name, **part._asdict()}
+        for part in parts
+    ]
+    for row in rows:
+        del row["name"]
+    if json:
+        emit({f"{by}s": rows})
+    elif rows:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def _must_belong_together(

@@ -18,7 +18,7 @@ from numba import njit
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from setveil.kernels.types import BoolArray, Int64Array
+    from setveil.kernels.types import BoolArray, Int32Array, Int64Array
 
     Floats = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def below(a: float, i: int, b: float, j: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def resort(values: Floats, order: Int64Array, place: Int64Array, n: int) -> None:
+def resort(values: Floats, order: Int32Array, place: Int32Array, n: int) -> None:
     """Sort the first `n` cells of `order` by insertion: quick where little has changed.
 
     >>> order, place = np.array([0, 1, 2]), np.zeros(3, np.int64)
@@ -57,7 +57,7 @@ def resort(values: Floats, order: Int64Array, place: Int64Array, n: int) -> None
 
 
 @njit(cache=True, nogil=True)
-def largest_gap(values: Floats, order: Int64Array, n: int) -> tuple[float, int]:
+def largest_gap(values: Floats, order: Int32Array, n: int) -> tuple[float, int]:
     """Return the largest gap between sorted neighbours and the place below it, the uppermost one.
 
     >>> largest_gap(np.array([1.0, 4.0, 2.0]), np.array([0, 2, 1]), 3)
@@ -75,14 +75,9 @@ def largest_gap(values: Floats, order: Int64Array, n: int) -> tuple[float, int]:
 
 @njit(cache=True, nogil=True)
 def moved(
-    values: Floats,
-    order: Int64Array,
-    place: Int64Array,
-    n: int,
-    cell: int,
-    value: float,
+    values: Floats, order: Int32Array, place: Int32Array, n: int, cell: int, value: float,
     gap: float,
-) -> float:
+) -> float:  # fmt: skip
     """Give one cell another value and its new place; return the largest gap after it.
 
     >>> values, order, place = np.array([1.0, 4.0, 6.0]), np.arange(3), np.arange(3)
@@ -129,7 +124,7 @@ def moved(
 
 
 @njit(cache=True, nogil=True)
-def taken_out(order: Int64Array, place: Int64Array, n: int, cell: int) -> None:
+def taken_out(order: Int32Array, place: Int32Array, n: int, cell: int) -> None:
     """Close the row of sorted cells over one that is gone.
 
     >>> order, place = np.array([2, 0, 1]), np.array([1, 2, 0])
@@ -144,7 +139,7 @@ def taken_out(order: Int64Array, place: Int64Array, n: int, cell: int) -> None:
 
 @njit(cache=True, nogil=True)
 def inherit(
-    values: Floats, order: Int64Array, place: Int64Array, n: int, cell: int, weights: Floats
+    values: Floats, order: Int32Array, place: Int32Array, n: int, cell: int, weights: Floats
 ) -> None:
     """Share the weight of a cell among the lower cluster of its group, itself left out.
 
@@ -164,8 +159,8 @@ def inherit(
 
 @njit(cache=True, nogil=True)
 def most_vulnerable(
-    row_gaps: Floats, column_gaps: Floats, lower: Floats, row_order: Int64Array,
-    column_order: Int64Array, in_row: Int64Array, in_column: Int64Array,
+    row_gaps: Floats, column_gaps: Floats, lower: Floats, row_order: Int32Array,
+    column_order: Int32Array, in_row: Int64Array, in_column: Int64Array,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Return the greatest vulnerability of a group whose largest cell may go, and that cell.
 
@@ -282,13 +277,9 @@ def eliminate_by_groups(
 
 @njit(cache=True, nogil=True)
 def weighted(
-    distance: float,
-    in_row: int,
-    in_column: int,
-    by_row: float,
-    by_column: float,
+    distance: float, in_row: int, in_column: int, by_row: float, by_column: float,
     redistribute: bool,
-) -> float:
+) -> float:  # fmt: skip
     """Return the weighted distance of a cell: by its own weights, or by the cells beside it.
 
     >>> weighted(1.0, 4, 2, 0.0, 0.0, False), weighted(1.0, 4, 2, 0.25, 0.75, True)
@@ -300,7 +291,7 @@ def weighted(
 
 
 @njit(cache=True, nogil=True)
-def sorted_groups(values: Floats) -> tuple[Int64Array, Int64Array, Floats]:
+def sorted_groups(values: Floats) -> tuple[Int32Array, Int32Array, Floats]:
     """Return for each row its cells sorted, the place of each, and the largest gap.
 
     >>> order, place, gaps = sorted_groups(np.array([[3.0, 1.0, 1.5]]))
@@ -308,8 +299,8 @@ def sorted_groups(values: Floats) -> tuple[Int64Array, Int64Array, Floats]:
     ([[1, 2, 0]], [[2, 0, 1]], [1.5])
     """
     groups, n = values.shape
-    order = np.empty((groups, n), dtype=np.int64)
-    place = np.empty((groups, n), dtype=np.int64)
+    order = np.empty((groups, n), dtype=np.int32)  # half the memory: half the time
+    place = np.empty((groups, n), dtype=np.int32)
     gaps = np.empty(groups)
     for g in range(groups):
         # Backwards: of equal ones, a stable sort then leaves the last of them in front.

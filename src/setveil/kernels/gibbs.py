@@ -10,14 +10,14 @@ from numba import njit
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from setveil.kernels.types import Int64Array
+    from setveil.kernels.types import BoolArray, Int64Array
 
     Floats = npt.NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
 def kept_given_cover(
-    logits: Floats, crowding: Floats, sweeps: int, warm_up: int, seed: int
+    logits: Floats, crowding: Floats, sweeps: int, warm_up: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the chance that each cell is kept, and for each number how often a row keeps so many.
 
@@ -35,21 +35,19 @@ def kept_given_cover(
         last one is for so many and more.
     sweeps, warm_up
         How many sweeps are averaged, and how many go before.
-    seed
-        Of the random numbers.
+    rng
+        Draws.
 
     Examples
     --------
-    One of two cells in a row has to be kept, both have even odds: three equal possibilities.
-
-    >>> chances, rows = kept_given_cover(np.zeros((1, 2)), np.zeros(3), 1, 0, 1)
+    >>> rng = np.random.default_rng(1)
+    >>> chances, rows = kept_given_cover(np.zeros((1, 2)), np.zeros(3), 1, 0, rng)
     >>> chances.tolist()  # and neither column may be empty
     [[1.0, 1.0]]
-    >>> chances, rows = kept_given_cover(np.zeros((2, 1)), np.zeros(3), 10, 0, 1)
+    >>> chances, rows = kept_given_cover(np.zeros((2, 1)), np.zeros(3), 10, 0, rng)
     >>> rows.tolist()
     [0.0, 2.0, 0.0]
     """
-    np.random.seed(seed)
     rows, columns = logits.shape
     most = len(crowding) - 1
     share = 1 / (1 + np.exp(-logits))
@@ -71,10 +69,10 @@ def kept_given_cover(
                 add_chances(share[i], in_column, worth, before, after, chances[i], sizes)
             n = 0
             for j in range(columns):
-                kept[i, j] = np.random.random() < chance(share[i, j], in_column[j], worth[j + 1], n)
+                kept[i, j] = rng.random() < chance(share[i, j], in_column[j], worth[j + 1], n)
                 n = min(n + kept[i, j], most)
                 in_column[j] += kept[i, j]
-        exchange(logits, kept, rows * columns)
+        exchange(logits, kept, rows * columns, rng)
     return chances / sweeps, sizes / sweeps
 
 
@@ -90,8 +88,9 @@ def chance(share: float, others: int, worth: Floats, n: int) -> float:
     """
     if others == 0:
         return 1.0
-    yes = share * worth[min(n + 1, len(worth) - 1)]
-    return yes / (yes + (1 - share) * worth[n])
+    yes: float = share * worth[min(n + 1, len(worth) - 1)]
+    no: float = (1 - share) * worth[n]
+    return yes / (yes + no)
 
 
 @njit(cache=True, nogil=True)
@@ -151,11 +150,12 @@ def add_chances(
 
 
 @njit(cache=True, nogil=True)
-def exchange(logits: Floats, kept: npt.NDArray[np.bool_], tries: int) -> None:
+def exchange(logits: Floats, kept: BoolArray, tries: int, rng: np.random.Generator) -> None:
     """Let pairs of rows exchange a cell for a cell; what rows and columns keep stays as many.
 
     >>> kept = np.array([[True, False], [False, True]])
-    >>> exchange(np.array([[-90.0, 90.0], [90.0, -90.0]]), kept, 100)
+    >>> exchange(np.array([[-90.0, 90.0], [90.0, -90.0]]), kept, 100,
+    ...          np.random.default_rng(1))
     >>> kept.tolist()
     [[False, True], [True, False]]
     """
@@ -163,10 +163,10 @@ def exchange(logits: Floats, kept: npt.NDArray[np.bool_], tries: int) -> None:
     if rows < 2 or columns < 2:
         return
     for _ in range(tries):
-        i, r = np.random.randint(rows), np.random.randint(rows)
-        j, c = np.random.randint(columns), np.random.randint(columns)
+        i, r = rng.integers(0, rows), rng.integers(0, rows)
+        j, c = rng.integers(0, columns), rng.integers(0, columns)
         if kept[i, j] and kept[r, c] and not kept[i, c] and not kept[r, j]:
             gain = logits[i, c] + logits[r, j] - logits[i, j] - logits[r, c]
-            if gain >= 0 or np.random.random() < np.exp(gain):
+            if gain >= 0 or rng.random() < np.exp(gain):
                 kept[i, j] = kept[r, c] = False
                 kept[i, c] = kept[r, j] = True

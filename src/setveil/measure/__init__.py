@@ -1,6 +1,13 @@
 """What a release is worth: plain functions of a release and the original it was made from."""
 
+from setveil.measure.calibration import Bin, calibration_error, reliability
 from setveil.measure.cells import cell_density
+from setveil.measure.elimination import (
+    PartScore,
+    score_elimination,
+    score_items,
+    score_records,
+)
 from setveil.measure.generalization import (
     ggd,
     ggd_exact,
@@ -27,6 +34,8 @@ from setveil.measure.unlinked import profile_link
 from setveil.measure.utility_loss import ul, ul_exact, ul_log2
 
 __all__ = [
+    "Bin",
+    "PartScore",
     "Profile",
     "QueryError",
     "Rate",
@@ -34,6 +43,7 @@ __all__ = [
     "RulesKept",
     "average_loss",
     "average_relative_error",
+    "calibration_error",
     "cell_density",
     "draw_queries",
     "flat",
@@ -50,9 +60,13 @@ __all__ = [
     "profile",
     "profile_link",
     "records_kept",
+    "reliability",
     "rules_kept",
     "rules_of",
     "score",
+    "score_elimination",
+    "score_items",
+    "score_records",
     "score_tokens",
     "top_itemsets",
     "top_k_itemset_loss",

@@ -21,7 +21,7 @@ class Bin(NamedTuple):
     ----------
     low, high
         Ends of the bin.
-    count
+    chances
         How many chances lie in it.
     said
         Their mean.
@@ -31,7 +31,7 @@ class Bin(NamedTuple):
 
     low: float
     high: float
-    count: int
+    chances: int
     said: float
     happened: float
 
@@ -54,8 +54,8 @@ def reliability(
     --------
     >>> for each in reliability([0.1, 0.15, 0.95, 1.0], [False, True, True, True], bins=2):
     ...     print(each)
-    Bin(low=0.0, high=0.5, count=2, said=0.125, happened=0.5)
-    Bin(low=0.5, high=1.0, count=2, said=0.975, happened=1.0)
+    Bin(low=0.0, high=0.5, chances=2, said=0.125, happened=0.5)
+    Bin(low=0.5, high=1.0, chances=2, said=0.975, happened=1.0)
     """
     said = np.asarray(chances, dtype=np.float64).ravel()
     came = np.asarray(happened, dtype=bool).ravel()
@@ -71,7 +71,7 @@ def reliability(
         Bin(
             low=b / bins,
             high=(b + 1) / bins,
-            count=int(inside.sum()),
+            chances=int(inside.sum()),
             said=float(said[inside].mean()),
             happened=float(came[inside].mean()),
         )
@@ -99,7 +99,7 @@ def calibration_error(
     binning. AAAI 2015.
     """
     curve = reliability(chances, happened, bins=bins)
-    total = sum(each.count for each in curve)
+    total = sum(each.chances for each in curve)
     if not total:
         return None
-    return round(sum(each.count * abs(each.said - each.happened) for each in curve) / total, 12)
+    return round(sum(each.chances * abs(each.said - each.happened) for each in curve) / total, 12)

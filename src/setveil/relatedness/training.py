@@ -66,16 +66,16 @@ class Training:
     >>> notes = ["flu fever", "flu cough fever", "cold cough fever", "rock sand", "sand rock dust"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     index = build_index(notes, pathlib.Path(folder, "notes.index"))
-    ...     vectors = Training(dimensions=2, common=1, least=1).train(index)
+    ...     vectors = Training(dimensions=2, common=1).train(index)
     >>> Embedding(vectors).distances(["flu"], ["cough", "sand"]).round(1).tolist()
     [[0.0, 1.0]]
     """
 
     dimensions: int = 100
-    words: int = 30_000
+    words: int = 60_000
     contexts: int = 5_000
     common: float = 0.3
-    least: int = 3
+    least: int = 1
 
     def __post_init__(self) -> None:
         for name in ("dimensions", "words", "contexts", "least"):
@@ -155,7 +155,7 @@ def _left_directions(matrix: Any, dimensions: int) -> FloatArray:  # noqa: ANN40
     """Return the left singular vectors of the largest singular values, by a randomized method."""
     # With as many directions as words, every word would be as far from each other: with few
     # words, few directions.
-    wanted = min(dimensions, max(1, min(matrix.shape) // WORDS_PER_DIMENSION))
+    wanted = min(dimensions, max(2, min(matrix.shape) // WORDS_PER_DIMENSION), *matrix.shape)
     rng = np.random.default_rng(0)  # any start will do; a fixed one gives the same vectors again
     start = rng.standard_normal((matrix.shape[1], min(wanted + SPARE, *matrix.shape)))
     basis = _orthogonal(matrix @ start.astype(np.float32))

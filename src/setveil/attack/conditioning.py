@@ -1,0 +1,132 @@
+"""Chances of cells when every row and column keeps one, and rows keep as many as is usual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.attack.logistic import Logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+
+FARTHEST = 12.0
+"""Log-odds beyond which a cell is as good as decided; keeps the sampling in motion."""
+SWEEPS = 1_000
+FIRST = 100
+"""Sweeps that are not counted."""
+WORK = 20_000_000
+"""Cells drawn per table, at most; large tables get fewer sweeps."""
+MOST = 4
+"""Rows that keep so many members or more are treated alike."""
+ROUNDS = 6
+SMALLEST = 1e-6
+
+
+class Drawn(NamedTuple):
+    """What sampling a table gave.
+
+    Parameters
+    ----------
+    chances
+        For each cell the chance that it was kept.
+    rows
+        ``rows[n]`` is the expected number of rows that keep n cells; the last, so many and more.
+    """
+
+    chances: Floats
+    rows: Floats
+
+
+def conditioned(logits: Floats, crowding: Floats, *, seed: int, sweeps: int = SWEEPS) -> Drawn:
+    """Return the chance of each cell to be kept, given that no row and no column keeps none.
+
+    Parameters
+    ----------
+    logits
+        Log-odds of each cell by itself.
+    crowding
+        Log weights of rows by how many cells they keep, from 0; the last is for so many and more.
+    seed
+        Of the random numbers.
+    sweeps
+        How often the table is drawn.
+
+    Examples
+    --------
+    >>> conditioned(np.array([[9.0, -9.0], [-9.0, -9.0]]), np.zeros(5), seed=1).chances.round(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    from setveil.kernels.gibbs import kept_given_cover  # noqa: PLC0415  (numba only when it runs)
+
+    limited = np.clip(logits, -FARTHEST, FARTHEST)
+    times = int(np.clip(WORK // max(1, limited.size), 50, sweeps))
+    return Drawn(*kept_given_cover(limited, crowding, times, FIRST, np.random.default_rng(seed)))
+
+
+def usual_crowding(logits: Sequence[Floats], truth: Sequence[Bools], *, seed: int) -> Floats:
+    """Learn the weights of rows by how many cells they keep, from tables whose truth is known.
+
+    Anonymizers seldom join items that stand together in a record, so that most rows keep one
+    cell. Weights are moved until as many rows are expected to keep 1, 2, ... cells as do.
+
+    >>> apart = [np.eye(2, dtype=bool)] * 30
+    >>> crowding = usual_crowding([np.zeros((2, 2))] * 30, apart, seed=1)
+    >>> bool(crowding[1] == 0 and crowding[2] < -2)
+    True
+    """
+    kept = np.concatenate([np.minimum(table.sum(axis=1), MOST) for table in truth])
+    there = np.bincount(kept, minlength=MOST + 1)
+    crowding = np.zeros(MOST + 1)
+    for _ in range(ROUNDS):
+        expected = np.zeros(MOST + 1)
+        for number, table in enumerate(logits):
+            expected += conditioned(table, crowding, seed=seed + number, sweeps=SWEEPS // 4).rows
+        # One row more of each kind: numbers that never occurred are rare, not impossible.
+        crowding += np.log((there + 1) / (expected + 1))
+        crowding -= crowding[1]
+    return crowding
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Calibration:
+    """Chances that come true as often as they say: Platt's scaling.
+
+    The log-odds of what was said, and the logarithm of how many members the generalized item has,
+    go through a logistic regression that was fitted to tables whose truth is known.
+
+    Examples
+    --------
+    >>> said = [np.array([[0.9, 0.1]])] * 50
+    >>> truth = [np.array([[True, False]])] * 40 + [np.array([[False, True]])] * 10
+    >>> made = Calibration.fit(said, truth)
+    >>> made.applied(np.array([[0.9, 0.1]])).round(2).tolist()
+    [[0.8, 0.2]]
+    """
+
+    model: Logistic
+
+    @classmethod
+    def fit(cls, chances: Sequence[Floats], truth: Sequence[Bools]) -> Calibration:
+        """Fit to what was said of tables, and to what was true of them."""
+        features = np.concatenate([_scaled(table) for table in chances])
+        known = np.concatenate([table.ravel() for table in truth])
+        return cls(model=Logistic.fit(features, known, trust=100.0))
+
+    def applied(self, chances: Floats) -> Floats:
+        """Return calibrated chances."""
+        logits = self.model.logits(_scaled(chances)).reshape(chances.shape)
+        return np.asarray(1 / (1 + np.exp(-logits)))
+
+
+def _scaled(chances: Floats) -> Floats:
+    inside = np.clip(chances.ravel(), SMALLEST, 1 - SMALLEST)
+    width = np.full(inside.size, np.log(chances.shape[1]))
+    return np.column_stack([np.log(inside / (1 - inside)), width])

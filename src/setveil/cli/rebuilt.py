@@ -1,0 +1,31 @@
+"""The method that a release was made with, as its manifest names it."""
+
+from pathlib import Path
+from typing import Any
+
+from setveil.errors import ReleaseError, SetveilError
+
+
+def anonymizer_of(directory: str | Path) -> Any:
+    """Return the anonymizer of a release, with the parameters it had.
+
+    What was given besides parameters (privacy and utility constraints, a seed) is not public, and
+    an adversary does without it.
+
+    >>> anonymizer_of("nowhere")
+    Traceback (most recent call last):
+    setveil.errors.ReleaseError: nowhere: no release is here: there is no manifest.json. To fix: ...
+    """
+    from setveil.registry import find
+    from setveil.release.store import load_manifest
+
+    manifest = load_manifest(directory)
+    try:
+        return find("anonymizer", manifest.method).target(**manifest.params)
+    except (SetveilError, TypeError) as error:
+        what = error.what if isinstance(error, SetveilError) else "its parameters are not ours"
+        raise ReleaseError(
+            f"the method {manifest.method!r} of this release cannot be run again: {what}",
+            where=str(directory),
+            fix="use an attack that needs no anonymizer, such as rba or ec",
+        ) from None

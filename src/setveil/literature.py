@@ -1,4 +1,4 @@
-"""BibTeX entries of papers that stand behind more than one class."""
+"""BibTeX entries of papers that stand behind more than one class, or together behind one."""
 
 CAO_2010 = """
 @article{cao2010rho,
@@ -18,6 +18,15 @@ HE_2009 = """
   number  = {1},
   pages   = {934--945},
   year    = {2009}
+}
+"""
+
+SWEENEY_2002 = """
+@article{sweeney2002kanonymity,
+  author  = {Sweeney, Latanya},
+  title   = {k-Anonymity: A Model for Protecting Privacy},
+  journal = {International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems},
+  volume  = {10}, number = {5}, pages = {557--570}, year = {2002}
 }
 """
 

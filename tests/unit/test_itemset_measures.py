@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import generalization, itemsets, worlds
 from tests.strategies import occurring, tables, tables_with_taxonomy
+from tests.unit.km_instances import instances
 
 from setveil import measure
+from setveil.anonymize import LRA
 from setveil.data import Taxonomy, TransactionTable
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.release import publish_groups, publish_recoded, publish_suppressed
@@ -94,6 +96,15 @@ def test_losses_of_global_recoding_by_hand(case):
     assert measure.ncp(release, table, taxonomy=tree) == expected
     assert measure.ncp(release, table, key=key, taxonomy=tree) == expected
     assert measure.average_loss(release, table, taxonomy=tree) == expected
+
+
+def test_sensitive_items_that_occur_nowhere_are_no_leaves():
+    table = TransactionTable.from_rows([["wine", "viagra"], ["beer"], ["fish"]])
+    release, _ = recode(DRINKS.beside(["viagra"]), table, {"wine": "alcohol", "beer": "alcohol"})
+    for named in (["viagra"], ["viagra", "elsewhere"], ["viagra", "elsewhere", "nowhere"]):
+        loss = measure.average_loss(release, table, taxonomy=DRINKS, sensitive=named)
+        # Of four occurrences two have become alcohol, which is two of the four ordinary leaves.
+        assert loss == pytest.approx(2 * Fraction(2, 4) / 4)
 
 
 def test_what_average_loss_needs():
@@ -227,6 +238,52 @@ def test_a_general_rule_is_kept_and_said_to_be_general():
     assert (found.value, found.exact) == (3 / 4, 0)
     release, _ = recode(DRINKS, table, dict.fromkeys(table.vocabulary.names, "all"))
     assert measure.rules_kept(release, table, taxonomy=DRINKS).value == 0
+
+
+def test_items_stand_for_the_highest_node_where_published_nodes_nest():
+    """One slice of the records is published as it is, another in general terms."""
+    table = TransactionTable.from_rows([["wine", "fish"], ["wine", "fish"], ["wine", "beef"]])
+    groups = [["wine", "fish"], ["alcohol", "meat"]]
+    release, _ = publish_groups(
+        DRINKS, group_offsets=[0, 2, 4], hides=False, group_of=[0, 0, 1],
+        group_nodes=[DRINKS.node(name) for group in groups for name in group],
+    )  # fmt: skip
+    # wine → fish, fish → wine and beef → wine all say alcohol and meat: three of three records.
+    found = measure.rules_kept(release, table, taxonomy=DRINKS)
+    assert (found.rules, found.value, found.exact) == (3, 1, 0)
+
+
+def test_rules_kept_by_local_recoding():
+    nested = 0
+    for rows, parents, k, m in instances(60, seed=47):
+        table, tree = TransactionTable.from_rows(rows), Taxonomy.from_parents(parents)
+        rules = itemsets.rules(table, 100, 3, Fraction(1, 2))
+        if not rules:
+            continue
+        tree = tree.for_items(occurring(table))
+        release = (
+            LRA(k=k, m=m, parts=min(2, sum(map(bool, rows)) // k))
+            .anonymize(table, taxonomy=tree)
+            .release
+        )
+        shown = [[tree.ids.index(i) for i in row] for row in release.to_rows(ids=True)]
+        used = {v for row in shown for v in row}
+        above = {
+            x: [v for v in used if v <= tree.leaf_of([x])[0] < tree.ends[v]]
+            for x in occurring(table)
+        }
+        nested += any(len(way) > 1 for way in above.values())
+        stated = 0
+        for antecedent, consequent in rules:
+            nodes = [min(above[x], default=-1) for x in (*antecedent, consequent)]
+            if min(nodes) < 0 or nodes[-1] in nodes[:-1]:
+                continue
+            having = set.intersection(*(holding(tree, shown, v) for v in nodes[:-1]))
+            both = having & holding(tree, shown, nodes[-1])
+            stated += 2 * len(both) >= len(having)
+        found = measure.rules_kept(release, table, taxonomy=tree)
+        assert found.value == pytest.approx(stated / len(rules))
+    assert nested > 5
 
 
 def test_where_anything_may_be_missing_rules_need_most_records():

@@ -9,7 +9,7 @@ from tests.strategies import occurring, tables_with_taxonomy
 
 from setveil.data import Taxonomy, TransactionTable
 from setveil.errors import InputError, NotApplicable, ParameterError, ReleaseError
-from setveil.guarantee import KAnonymity
+from setveil.guarantee import Coherence, KAnonymity, RhoUncertainty
 from setveil.measure import ggd, items_suppressed, level_mean, ncp
 from setveil.release import GeneralizedRelease, Key, publish_recoded, published_rows
 from setveil.release.store import load_release, save
@@ -247,6 +247,53 @@ def test_what_is_hidden_everywhere_says_nothing_about_a_record():
 # --- the uniform view -----------------------------------------------------------------------------
 
 
+PETS = ["id,name,parent", "1,pet,", "2,dog,1", "3,poodle,2", "4,cat,1"]
+
+
+def test_an_interior_item_is_judged_by_its_id_and_by_its_name(tmp_path):
+    file = tmp_path / "pets.csv"
+    file.write_text("\n".join(PETS))
+    tree = Taxonomy.read(file).for_items(["2", "3", "4"])
+    table = TransactionTable.from_rows([["2", "4"], ["2", "4"], ["4"], ["3"], ["3"]])
+    release, _ = publish_recoded(tree, table, tree.leaf_of(table.vocabulary.names))
+    for item in ("2", "dog"):
+        assert not RhoUncertainty(rho=0.6, sensitive=[item]).check(release).holds
+        assert not Coherence(k=1, h=0.5, p=1, sensitive=[item]).check(release).holds
+        assert RhoUncertainty(rho=0.7, sensitive=[item]).check(release).holds
+
+
+def test_an_item_may_be_called_like_a_private_leaf():
+    secret = "dog (itself)"
+    pets = Taxonomy.from_parents({"poodle": "dog", "cat": "pet", "dog": "pet"})
+    tree = pets.for_items(["dog", "poodle", "cat"]).beside([secret])
+    table = TransactionTable.from_rows(
+        [["dog", secret], ["dog"], ["cat", secret], ["poodle"], ["dog"], ["poodle"]]
+    )
+    release, _ = publish_recoded(tree, table, tree.leaf_of(table.vocabulary.names))
+    for guarantee in (
+        RhoUncertainty(rho=0.6, sensitive=[secret]),
+        RhoUncertainty(rho=0.4, sensitive=["dog"]),
+        Coherence(h=0.6, k=1, p=1, sensitive=[secret]),
+    ):
+        here, there = guarantee.check(release), guarantee.check(table)
+        assert (here.holds, here.exact) == (there.holds, there.exact) == (False, True)
+
+
+@given(tables_with_taxonomy(min_rows=1))
+@settings(max_examples=100, deadline=None)
+def test_an_item_is_found_where_the_tree_has_it(drawn):
+    table, taxonomy = drawn
+    names = occurring(table)
+    tree = taxonomy.for_items(names)
+    image = np.full(table.n_items, -1, dtype=np.int32)
+    image[[table.vocabulary.number(name) for name in names]] = tree.leaf_of(names)
+    release, _ = publish_recoded(tree, table, image)
+    rows = published_rows(release)
+    for name in names:
+        leaf = int(tree.leaf_of([name])[0])
+        assert rows.ids[rows.number(name)] == tree.ids[leaf]
+
+
 def test_published_rows_tell_items_from_categories():
     tree = FOOD.for_items(["fruit", "apple"])
     table = TransactionTable.from_rows([["fruit"], ["apple"], ["beef"]])
@@ -254,6 +301,7 @@ def test_published_rows_tell_items_from_categories():
     rows = published_rows(publish_recoded(tree, table, image)[0])
     assert rows.ids[rows.number("fruit")] == "fruit (itself)"
     assert rows.number("apple") is not None
+    assert rows.number("fruit (itself)") is None, "a private leaf's id is nobody's item"
     above = publish_recoded(tree, table, [tree.node("food")] * 3)[0]
     rows = published_rows(above)
     assert [rows.names[i] for i in rows.items.tolist()] == ["food"] * 3

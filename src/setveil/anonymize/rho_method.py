@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from setveil.anonymize.time_budget import check_budget
 from setveil.errors import ParameterError
+from setveil.guarantee.thresholds import written_fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +52,7 @@ def check_rho(rho: Fraction | float | str) -> Fraction:
     >>> check_rho(0.7)
     Fraction(7, 10)
     """
-    try:
-        exact = Fraction(str(rho))
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(0)
-    if isinstance(rho, bool) or not 0 < exact <= 1:
+    exact = written_fraction(rho)
+    if exact is None or not 0 < exact <= 1:
         raise ParameterError(f"rho is {rho!r}", fix="use a number above 0 and at most 1")
     return exact

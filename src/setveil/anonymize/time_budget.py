@@ -38,7 +38,8 @@ class TimeBudget:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        self.seconds = seconds
+        # No timer can wait longer than this; it is some 290 years.
+        self.seconds = None if seconds is None else min(seconds, threading.TIMEOUT_MAX)
         self.started = time.monotonic()
         self.meter = np.zeros(4, dtype=np.int64)
         self.meter[LIMIT] = UNLIMITED

@@ -65,10 +65,10 @@ def as_share(text: Any) -> str:
     >>> as_share("7/10")
     '7/10'
     """
-    try:
-        Fraction(str(text))
-    except (ValueError, ZeroDivisionError):
-        raise typer.BadParameter(f"{text!r} is not a number such as 0.7 or 7/10") from None
+    from setveil.guarantee.thresholds import written_fraction
+
+    if written_fraction(text) is None:
+        raise typer.BadParameter(f"{str(text)[:60]!r} is not a number such as 0.7 or 7/10")
     return str(text)
 
 

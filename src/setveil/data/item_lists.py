@@ -24,6 +24,10 @@ def read_items(path: str | os.PathLike[str]) -> tuple[str, ...]:
     ('HIV infection', 'depression')
     """
     where = str(path)
+    if where == "-":
+        raise InputError(
+            "a list of items cannot come from standard input", fix="name a file with the items"
+        )
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

@@ -13,7 +13,7 @@ import numpy as np
 from setveil.data.table import TransactionTable
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
-from setveil.literature import HE_2009
+from setveil.literature import HE_2009, SWEENEY_2002
 from setveil.registry import register
 from setveil.release.generalized import GeneralizedRelease
 
@@ -30,15 +30,7 @@ SHOWN = 20
     "guarantee",
     "k-anonymity",
     paper="Sweeney 2002; for set-valued data He & Naughton 2009",
-    bibtex="""
-    @article{sweeney2002kanonymity,
-      author  = {Sweeney, Latanya},
-      title   = {k-Anonymity: A Model for Protecting Privacy},
-      journal = {International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems},
-      volume  = {10}, number = {5}, pages = {557--570}, year = {2002}
-    }
-    """
-    + HE_2009,
+    bibtex=SWEENEY_2002 + HE_2009,
 )
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity:

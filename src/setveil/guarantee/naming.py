@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.data.item_lists import read_items
 from setveil.data.itemset_lists import read_itemsets
 from setveil.errors import ParameterError
+from setveil.guarantee.thresholds import written_fraction
 from setveil.registry import find, name_of, params_of
 
 if TYPE_CHECKING:
@@ -91,8 +92,11 @@ def value_of(kind: Any, text: str) -> Any:  # noqa: ANN401  (any type of a param
         if text.lower() not in WORDS:
             raise ValueError(text)
         return WORDS[text.lower()]
-    value = kind(text)
-    return text if kind is Fraction else value
+    if kind is Fraction:
+        if written_fraction(text) is None:
+            raise ValueError(text)
+        return text
+    return kind(text)
 
 
 def _listed(kind: Any, text: str) -> tuple[Any, ...]:  # noqa: ANN401  (items, or itemsets)

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 
 from setveil.errors import ParameterError
+
+LONGEST = 100
+"""Characters of a number; a longer one means nothing and may take forever to read."""
+
+_EXPONENT = re.compile(r"[eE][+-]?0*(\d+)")
+
+
+def written_fraction(value: object) -> Fraction | None:
+    """Return a number as the fraction that is written, or None where it is no sensible one.
+
+    >>> written_fraction(0.7), written_fraction("2/3"), written_fraction("1e-5000")
+    (Fraction(7, 10), Fraction(2, 3), None)
+    """
+    text = str(value)
+    exponent = _EXPONENT.search(text)
+    if isinstance(value, bool) or len(text) > LONGEST:
+        return None
+    if exponent is not None and (len(exponent[1]) > 3 or int(exponent[1]) > 400):
+        return None
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def exact_share(name: str, value: object) -> Fraction:
@@ -17,10 +41,7 @@ def exact_share(name: str, value: object) -> Fraction:
     Traceback (most recent call last):
     setveil.errors.ParameterError: h is 1.5. To fix: use a number from 0 to 1, such as 0.8 or 4/5.
     """
-    try:
-        share = None if isinstance(value, bool) else Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        share = None
+    share = written_fraction(value)
     if share is None or not 0 <= share <= 1:
         raise ParameterError(
             f"{name} is {value!r}", fix="use a number from 0 to 1, such as 0.8 or 4/5"

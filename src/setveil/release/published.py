@@ -39,6 +39,10 @@ class PublishedRows:
         Distinct texts, one per number.
     exact
         Which numbers stand for one original item, and not for a category of several.
+    known_as
+        The text that an original item is asked for by, one per number; the ids if not given. An
+        item that is an interior node of its tree is published as a private leaf below it, whose
+        own id is a technical one that may be the name of another item.
 
     Examples
     --------
@@ -52,6 +56,7 @@ class PublishedRows:
     names: tuple[str, ...]
     ids: tuple[str, ...]
     exact: npt.NDArray[np.bool_]
+    known_as: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen(self.offsets, np.int64))
@@ -96,7 +101,8 @@ class PublishedRows:
 
     @cached_property
     def _by_id(self) -> dict[str, int]:
-        return {self.ids[i]: i for i in self._own}
+        known = self.ids if self.known_as is None else self.known_as
+        return {known[i]: i for i in self._own}
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
@@ -160,6 +166,12 @@ def _of_sets(published: SetGeneralizedRelease) -> PublishedRows:
 def _of_generalized(published: GeneralizedRelease) -> PublishedRows:
     tree = published.tree
     offsets, items = distinct_in_rows(published.offsets, published.nodes)
+    item_of = np.where(tree.pseudo, tree.parents, np.arange(len(tree)))
     return PublishedRows(
-        offsets=offsets, items=items, names=tree.names, ids=tree.ids, exact=tree.is_leaf
+        offsets=offsets,
+        items=items,
+        names=tree.names,
+        ids=tree.ids,
+        exact=tree.is_leaf,
+        known_as=tuple(tree.ids[v] for v in item_of.tolist()),
     )

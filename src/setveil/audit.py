@@ -266,7 +266,6 @@ def save_run(run: Run, directory: Path, key_file: Path) -> Run:
     from setveil.guarantee import from_manifest  # noqa: PLC0415  (start-up time)
     from setveil.release import store  # noqa: PLC0415  (start-up time)
 
-    store.save_key(run.key, key_file)
     manifest = store.save(
         run.release,
         directory,
@@ -274,6 +273,8 @@ def save_run(run: Run, directory: Path, key_file: Path) -> Run:
         params=run.params,
         promise=run.promise,
         force=True,
+        key=run.key,
+        key_file=key_file,
     )
     if manifest.promise is None:
         return run

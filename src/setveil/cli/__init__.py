@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from setveil import __version__
+from setveil.cli.interrupts import interrupts_handled
 from setveil.cli.output import reported
 
 
@@ -120,6 +121,11 @@ class Commands(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl([(name, lazy.help) for name, lazy in COMMANDS.items()])
 
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read the command line; Ctrl-C is told as it is later on."""
+        with reported():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an error of the user's becomes one message and an exit code."""
         with reported():
@@ -157,4 +163,5 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="setveil")
+    with interrupts_handled():
+        app(prog_name="setveil")

@@ -53,7 +53,6 @@ from setveil.errors import ParameterError
 if TYPE_CHECKING:
     from setveil.data.taxonomy import Taxonomy
     from setveil.registry import Entry
-    from setveil.release.base import Anonymization
 
 EXAMPLE = "Example: setveil anonymize {name} visits.csv{inputs}{options} -o release"
 REMARKS = {"note", "stop", "warn"}
@@ -154,6 +153,8 @@ def run(  # one parameter per option of the command line
     drawing = _drawing(entry, secret_file, seed, quiet=quiet)
     unused = None if drawn or "rng" in drawing else seed
     _say_what_changes_nothing(entry, taxonomy, unused, engine, quiet=quiet)
+    from setveil.release.store import save
+
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("reading")
         table = read_table(
@@ -190,7 +191,17 @@ def run(  # one parameter per option of the command line
         made = method.anonymize(table, **inputs)
         progress("writing")
         public = published_params(method, params)
-        _save(made, entry.name, public, out, key, force=force, format=release_format)
+        save(
+            made.release,
+            out,
+            method=entry.name,
+            params=public,
+            promise=made.promise,
+            force=force,
+            format=release_format,
+            key=made.key,
+            key_file=key,
+        )
     result = {
         "method": entry.name,
         "params": public,
@@ -276,38 +287,6 @@ def _engine(name: str, seed: int | None) -> Any:
     from setveil.engine import Local, Loopback
 
     return Local() if name == "local" else Loopback(seed=seed or 0)
-
-
-def _save(
-    made: "Anonymization",
-    method: str,
-    params: Mapping[str, Any],
-    out: Path,
-    key: Path | None,
-    *,
-    force: bool,
-    format: str,  # noqa: A002  (as in setveil.save)
-) -> None:
-    from setveil.release.store import save, save_key
-
-    beside = None if key is None else key.with_name(f".{key.name}.new")
-    try:
-        if beside is not None:
-            save_key(made.key, beside)
-        save(
-            made.release,
-            out,
-            method=method,
-            params=dict(params),
-            promise=made.promise,
-            force=force,
-            format=format,
-        )
-        if key is not None and beside is not None:
-            beside.replace(key)  # last: a key without its release would be debris
-    finally:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
 
 
 def _print(result: Mapping[str, Any]) -> None:

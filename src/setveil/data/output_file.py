@@ -79,16 +79,16 @@ def replacing(target: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
     # Opened by hand and not by tempfile, so that the user's umask decides who may read it.
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(beside, flags, mode), "wb") as out:
-        try:
+    try:
+        with os.fdopen(os.open(beside, flags, mode), "wb") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
             beside.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                beside.unlink()
-            raise
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
     _flush_directory(target.parent)
 
 

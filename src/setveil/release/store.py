@@ -3,7 +3,8 @@
 A release is a directory with a data file, whose name carries the hash of its content, and
 ``manifest.json``. The data file is written and flushed first; renaming the manifest into place
 is the commit. A run that is killed leaves the old release or the new one; files that belong to
-neither are removed by the next write.
+neither are removed by the next write. A run that fails or is interrupted (Ctrl-C) cleans up
+itself: before the commit it removes what it wrote, after it, it finishes what is left to do.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import re
-from contextlib import contextmanager
+import secrets
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,15 @@ from setveil import __version__
 from setveil.data.output_file import replacing
 from setveil.errors import ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
+from setveil.release.alone import alone_in
 from setveil.release.base import Key
 from setveil.release.encoding import decode, encode
 from setveil.release.forms import form_of, rebuild
 from setveil.release.manifest import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import os
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -51,6 +54,8 @@ def save(
     promise: Guarantee | None,
     force: bool = False,
     format: str = "parquet",  # noqa: A002  (what the format of a file is called everywhere)
+    key: Key | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Manifest:
     """Write a release to a directory; it appears there as a whole or not at all.
 
@@ -68,6 +73,8 @@ def save(
         Replace a release that is already there.
     format
         ``"parquet"``, ``"jsonl"`` or ``"csv"``.
+    key, key_file
+        The private key and its place, as for :func:`save_key`: it is there when the release is.
 
     Returns
     -------
@@ -101,13 +108,9 @@ def save(
         _check_free(folder, force=force)
         data = encode(form.records(release), format)
         manifest = _describe(release, data, format, method=method, params=params, promise=promise)
-        text = manifest.to_json().encode()
-        folder.mkdir(parents=True, exist_ok=True)
-        with _alone_in(folder):
+        with _key_beside(key, key_file, folder) as place_key, alone_in(folder):
             _check_free(folder, force=force)
-            _write_whole(folder / manifest.file, data)
-            _write_whole(folder / MANIFEST, text)
-            _remove_leftovers(folder, keep={manifest.file, MANIFEST})
+            _commit(folder, manifest, data, place_key)
     except OSError as error:
         raise ReleaseError(
             f"cannot write the release: {error.strerror or error}",
@@ -303,28 +306,60 @@ def _check_free(folder: Path, *, force: bool) -> None:
         )
 
 
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Let other processes that save into the same directory wait until this one is done."""
-    if os.name != "posix":
-        yield
-        return
-    import fcntl  # noqa: PLC0415  (POSIX only)
-
-    handle = os.open(folder, os.O_RDONLY)
+def _commit(folder: Path, manifest: Manifest, data: bytes, place_key: Callable[[], None]) -> None:
+    """Write the files of a release; when that fails or is interrupted, undo it or finish it."""
+    text = manifest.to_json().encode()
+    there, named = folder / MANIFEST, folder / manifest.file
+    shared = named.exists()  # the same data in the release that is being replaced
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        _write_whole(named, data)
+        _write_whole(there, text)
+        _finish(folder, manifest, place_key)
+    except BaseException:
+        if there.exists() and there.read_bytes() == text:
+            with suppress(OSError):
+                _finish(folder, manifest, place_key)
+        elif not shared:
+            with suppress(OSError):
+                named.unlink()
+        raise
+
+
+def _finish(folder: Path, manifest: Manifest, place_key: Callable[[], None]) -> None:
+    """Do what is left to do after the commit; doing it twice does no harm."""
+    place_key()
+    for path in folder.iterdir():
+        if OURS.fullmatch(path.name) and path.name not in {manifest.file, MANIFEST}:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _key_beside(
+    key: Key | None, key_file: str | os.PathLike[str] | None, folder: Path
+) -> Iterator[Callable[[], None]]:
+    """Write a key beside its place; what is handed out moves it there."""
+    if key is None or key_file is None:
+        yield lambda: None
+        return
+    target = Path(key_file)
+    if folder.resolve() in target.resolve().parents:
+        raise ParameterError(
+            "a key must not lie in a release", where=str(target), fix="choose another place"
+        )
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+
+    def place() -> None:
+        if beside.exists():
+            beside.replace(target)
+
+    try:
+        save_key(key, beside)
+        yield place
     finally:
-        os.close(handle)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def _write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     with replacing(path, mode=mode) as out:
         out.write(content)
-
-
-def _remove_leftovers(folder: Path, *, keep: set[str]) -> None:
-    for path in folder.iterdir():
-        if OURS.fullmatch(path.name) and path.name not in keep:
-            path.unlink(missing_ok=True)

@@ -28,27 +28,41 @@ GROUPS = {
 }
 
 
-def page(results: dict[str, list[Row]], *, small: bool) -> str:
-    """Return the page that documents the figures."""
+MARKS = {True: "reached", False: "**missed**", None: ""}
+
+
+def page(results: dict[str, list[Row]], *, small: bool, before: str = "") -> str:
+    """Return the page that documents the figures; groups not run are taken from the one before."""
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines = [
+    head = [
         "# Performance",
         "",
-        "Written by `make bench`; do not edit by hand. Every ratio compares two things measured",
-        "in the same run on the same machine; absolute times depend on the machine.",
+        "Written by `make bench`, or group by group by",
+        "`python -m benchmarks --only GROUP --write docs/performance.md`; do not edit by hand.",
+        "Every ratio compares two things measured in the same run on the same machine; absolute",
+        "times depend on the machine.",
         "",
         f"Machine: {machine}{', small sizes' if small else ''}.",
         "",
     ]
-    for group, rows in results.items():
-        lines += [f"## {group}", "", "| what | target | measured | |", "|---|---|---|---|"]
-        marks = {True: "reached", False: "**missed**", None: ""}
-        lines += [
-            f"| {row.name} | {row.target} | {row.value:.3g} {row.unit} | {marks[row.holds]} |"
-            for row in rows
-        ]
-        lines.append("")
-    return "\n".join(lines)
+    kept = {part.partition("\n")[0]: part for part in before.split("\n## ")[1:]}
+    parts = ["\n".join(head)]
+    for group in GROUPS:
+        if group in results:
+            parts.append(section(group, results[group]))
+        elif group in kept:
+            parts.append(f"## {kept[group].rstrip()}\n")
+    return "\n".join(parts)
+
+
+def section(group: str, rows: list[Row]) -> str:
+    """Return the figures of a group as a table."""
+    lines = [f"## {group}", "", "| what | target | measured | |", "|---|---|---|---|"]
+    lines += [
+        f"| {row.name} | {row.target} | {row.value:.3g} {row.unit} | {MARKS[row.holds]} |"
+        for row in rows
+    ]
+    return "\n".join([*lines, ""])
 
 
 def main() -> int:
@@ -58,15 +72,16 @@ def main() -> int:
     parser.add_argument(
         "--only", choices=[name.lower() for name in GROUPS], action="append", help="some groups"
     )
-    parser.add_argument("--write", type=Path, help="the page to write")
+    parser.add_argument("--write", type=Path, help="the page to write; other groups stay in it")
     chosen = parser.parse_args()
     results = {}
     for group, module in GROUPS.items():
         if chosen.only is None or group.lower() in chosen.only:
             results[group] = importlib.import_module(module).run(small=chosen.small)
-    text = page(results, small=chosen.small)
-    print(text)
+    print(page(results, small=chosen.small))
     if chosen.write:
+        there = chosen.write.read_text(encoding="utf-8") if chosen.write.exists() else ""
+        text = page(results, small=chosen.small, before=there)
         chosen.write.write_text(text, encoding="utf-8")
     missed = [row for rows in results.values() for row in rows if row.holds is False]
     return 1 if missed and not chosen.small else 0

@@ -66,8 +66,17 @@ def test_the_page_says_what_was_missed():
         Row(name="small", value=3.0, unit="×", least=2),
         Row(name="seen", value=1.0, unit="s"),
     ]
-    text = page({"Speed": rows}, small=True)
+    text = page({"Text": rows}, small=True)
     assert "| fast | at most 2 × | 3 × | **missed** |" in text
     assert "| small | at least 2 × | 3 × | reached |" in text
     assert "small sizes" in text
     assert set(GROUPS) >= {"Reading", "Clustering", "Command line"}
+
+
+def test_a_page_keeps_the_groups_that_were_not_run():
+    one = [Row(name="one", value=1, unit="s")]
+    two = [Row(name="two", value=2, unit="s")]
+    whole = page({"Reading": one, "Text": one}, small=False)
+    again = page({"Text": two}, small=False, before=whole)
+    assert again == page({"Reading": one, "Text": two}, small=False)
+    assert page({"COAT": two}, small=False, before=again).startswith(again)

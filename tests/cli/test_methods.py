@@ -34,7 +34,7 @@ def test_bibtex_is_well_formed(clinic):
     assert len(keys) == len(set(keys))
     assert text.count("{") == text.count("}")
     listed = "\n".join(
-        entry.bibtex for kind in ("anonymizer", "guarantee") for entry in entries(kind)
+        entry.bibtex for kind in ("anonymizer", "guarantee", "attack") for entry in entries(kind)
     )
     assert set(keys) == set(re.findall(r"^@\w+\{([\w:-]+),$", listed, re.MULTILINE))
 

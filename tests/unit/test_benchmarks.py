@@ -45,8 +45,8 @@ def test_kernel_and_plain_python_cluster_alike():
 )
 def test_the_rest_runs(measure):
     rows = measure(small=True)
-    assert rows
-    assert all(row.value > 0 for row in rows)
+    assert any(row.value > 0 for row in rows)
+    assert all(row.value >= 0 for row in rows)  # memory already there costs no more of it
 
 
 def test_the_attack_on_hashed_items_beats_guessing():

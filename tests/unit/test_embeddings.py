@@ -178,7 +178,9 @@ def test_tree(seed, n, fanout, data):
             assert tree.names[v].startswith("group ")
         else:
             best = max(matrix[i] @ centre for i in allowed)
-            assert matrix[tree.names[v].removeprefix("like ")] @ centre == pytest.approx(best)
+            assert matrix[tree.names[v].removeprefix("like ")] @ centre == pytest.approx(
+                best, abs=1e-6
+            )
     shuffled = data.draw(st.permutations(items))
     again = Taxonomy.from_embeddings(shuffled, vectors, fanout=fanout, named=named)
     assert (again.ids, again.names) == (tree.ids, tree.names)

@@ -195,7 +195,16 @@ def test_files_and_folders_that_are_not_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"per": "day"}, {"items": "letters"}, {"gap_minutes": 0}, {"short": -1}]
+    "wrong",
+    [
+        {"per": "day"},
+        {"items": "letters"},
+        {"gap_minutes": 0},
+        {"gap_minutes": float("inf")},
+        {"gap_minutes": 1e300},
+        {"gap_minutes": 1e-9},
+        {"short": -1},
+    ],
 )
 def test_parameters_that_mean_nothing(printed, wrong):
     with pytest.raises(ParameterError, match=f"{next(iter(wrong))} is"):
@@ -239,3 +248,13 @@ def test_an_invented_log(tmp_path):
     # Words of one topic are held together: the interests of a user are few.
     assert 5 < table.lengths.mean() < 40
     assert np.median(table.supports()) < table.supports().max() / 5
+
+
+def test_names_and_addresses_are_no_plurals():
+    kept = ["mcdonald's", "lowe’s", "las vegas", "james", "kansas", "www.news"]
+    assert query_items([*kept, "cheap hotels"]) == [[name] for name in [*kept, "cheap hotel"]]
+
+
+def test_standard_input_is_refused_in_words():
+    with pytest.raises(InputError, match="standard input"):
+        read_queries("-")

@@ -31,8 +31,8 @@ LOGGED = 1000
 class KmMethod:
     """What all methods for k^m-anonymity take and promise.
 
-    >>> KmMethod(k=5, m=2).promise
-    KmAnonymity(k=5, m=2)
+    >>> KmMethod(k=5, m=2).promise.params()
+    {'k': 5, 'm': 2}
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})

@@ -48,7 +48,7 @@ from setveil.cli.sensitive import (
     read_sensitive,
     tree_for_ordinary,
 )
-from setveil.errors import ParameterError
+from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.taxonomy import Taxonomy
@@ -271,7 +271,14 @@ def _drawing(
     if secret_file is not None:
         if "secret" not in accepts:
             raise ParameterError(f"{entry.name} has no secret", fix="leave out --secret-file")
-        return {"secret": secret_file.read_bytes()}
+        try:
+            return {"secret": secret_file.read_bytes()}
+        except OSError as error:
+            raise InputError(
+                f"the secret cannot be read: {error.strerror or error}",
+                where=str(secret_file),
+                fix="name a file that holds the secret",
+            ) from None
     if seed is None or "rng" not in accepts:
         return {}
     if "privacy" not in accepts:  # drawn constraints are named in the promise anyway

@@ -118,7 +118,7 @@ def extract(
 
     A document gives one record, and so does a user of a log (or a session). Items are noun
     phrases (noun + noun, adjective + noun, or a noun), single nouns, or all words in dictionary
-    form. Records are sorted by content; no name, identifier, time or address is written, but the
+    form. Records are sorted by content; no identifier, time or clicked address is written, but the
     items are the people's own words, and may name somebody.
 
     Example: setveil extract letters/ -o records.csv

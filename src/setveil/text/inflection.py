@@ -51,6 +51,18 @@ def singular(word: str) -> str:
     return word if singular_already or science else _without_s(word)
 
 
+def known_singular(word: str) -> str:
+    """Return the singular of a lower-case word that need not be a noun, if the lexicon knows it.
+
+    A query says nothing of what its words are: names and addresses end in -s too.
+
+    >>> [known_singular(word) for word in ("hotels", "vegas", "mcdonald's", "james")]
+    ['hotel', 'vegas', "mcdonald's", 'james']
+    """
+    found = singular(word)
+    return found if found in lexicon() else word
+
+
 def _without_s(word: str) -> str:
     """Return the word before an -s was added, for nouns and for verbs."""
     bare, without_es = word[:-1], word[:-2]

@@ -175,7 +175,12 @@ def _files(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> t
     files: list[str] = []
     for each in given:
         name = os.fspath(each)
-        if name == "-" or not Path(name).is_dir():
+        if name == "-":
+            raise InputError(
+                "a query log cannot come from standard input: its first line is read twice",
+                fix="name a file",
+            )
+        if not Path(name).is_dir():
             files.append(name)
             continue
         inside = sorted(str(file) for file in Path(name).iterdir() if _is_log(file))

@@ -42,6 +42,9 @@ TIME_FORMATS = (
     "%m/%d/%Y %H:%M:%S",
     "%m/%d/%Y %H:%M",
 )
+LONGEST_GAP = 10_000_000
+"""Minutes between two queries of a session at most: some 19 years."""
+
 BATCH = 5000
 """Queries that a process takes apart at a time."""
 WORTH_IT = 100_000
@@ -208,8 +211,11 @@ def _check(per: str, gap_minutes: float, items: str, short: int) -> None:
         raise ParameterError(f"per is {per!r}", fix=f"use one of {', '.join(PER)}")
     if items not in ITEMS:
         raise ParameterError(f"items is {items!r}", fix=f"use one of {', '.join(ITEMS)}")
-    if not gap_minutes > 0:
-        raise ParameterError(f"gap_minutes is {gap_minutes!r}", fix="use a number above 0")
+    if not 1 / 60 <= gap_minutes <= LONGEST_GAP:
+        raise ParameterError(
+            f"gap_minutes is {gap_minutes!r}",
+            fix=f"use minutes from a second (0.017) to {LONGEST_GAP:,}",
+        )
     if isinstance(short, bool) or not isinstance(short, int) or short < 0:
         raise ParameterError(f"short is {short!r}", fix="use a whole number of at least 0")
 
@@ -280,7 +286,7 @@ def query_items(
     >>> query_items(["accent marks", "body mass index", "the"])
     [['accent mark'], ['body mass', 'index'], []]
     """
-    from setveil.text.noun_phrases import merged  # noqa: PLC0415  (not for whole queries)
+    from setveil.text.inflection import known_singular  # noqa: PLC0415  (not for whole queries)
     from setveil.text.stop_words import STOP_WORDS  # noqa: PLC0415
 
     if items == "queries":
@@ -294,7 +300,7 @@ def query_items(
             if len(parts) > short:
                 longer.append(place)
             elif not STOP_WORDS.issuperset(parts):
-                found[place] = [" ".join([*parts[:-1], merged(parts[-1])])]
+                found[place] = [" ".join([*parts[:-1], known_singular(parts[-1])])]
     batches = (longer[at : at + BATCH] for at in range(0, len(longer), BATCH))
     done = 0
     for batch, rows in _extracted(queries, batches, items, len(longer), workers):

@@ -44,7 +44,7 @@ $(VENV)/.installed: $(VENV)/.made
 
 $(VENV)/.installed-%: $(VENV)/.installed
 	@echo "installing what '$*' needs ..."
-	@$(PIP) --editable '.[text]' --group $*
+	@$(PIP) --editable '.[text,attack]' --group $*
 	@touch $@
 
 demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report

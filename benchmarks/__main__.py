@@ -24,6 +24,7 @@ GROUPS = {
     "COAT": "benchmarks.coat",
     "Relatedness": "benchmarks.relatedness",
     "Elimination": "benchmarks.elimination",
+    "Disassociation": "benchmarks.disassociation",
     "Command line": "benchmarks.commands",
 }
 

@@ -122,7 +122,7 @@ def applicable(*, taxonomy: bool, sensitive: bool = False) -> list[Entry]:
     """Return the registered anonymizers that need nothing beyond the data and what is there.
 
     >>> [entry.name for entry in applicable(taxonomy=False, sensitive=True)][:3]
-    ['coat', 'coherence', 'pcta']
+    ['coat', 'coherence', 'disassociate']
     """
     there = {"taxonomy"} if taxonomy else set()
     there |= {"sensitive"} if sensitive else set()
@@ -222,6 +222,7 @@ def run_method(
         taxonomy=tree,
         sensitive=secret,
         rng=np.random.default_rng(0),  # the same count queries for every run: comparable errors
+        k=None if made.promise is None else made.promise.params().get("k"),
     )
     return Run(
         method=name,

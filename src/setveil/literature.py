@@ -48,6 +48,15 @@ TERROVITIS_2011 = """
 }
 """
 
+TERROVITIS_2012 = """
+@article{terrovitis2012disassociation,
+  author  = {Terrovitis, Manolis and Liagouris, John and Mamoulis, Nikos and Skiadopoulos, Spiros},
+  title   = {Privacy Preservation by Disassociation},
+  journal = {Proceedings of the VLDB Endowment},
+  volume  = {5}, number = {10}, pages = {944--955}, year = {2012}
+}
+"""
+
 XU_2008 = """
 @inproceedings{xu2008anonymizing,
   author    = {Xu, Yabo and Wang, Ke and Fu, Ada Wai-Chee and Yu, Philip S.},

@@ -12,7 +12,7 @@ def test_lists_every_method_with_its_parameters_and_paper(clinic):
     for entry in [*entries("anonymizer"), *entries("guarantee")]:
         assert f"  {entry.name}  ({entry.paper})\n    {entry.summary}\n" in result.stdout
         for param in params_of(entry.target):
-            assert f"--{param.name}  {param.doc}" in result.stdout
+            assert f"--{param.name.replace('_', '-')}  {param.doc}" in result.stdout
 
 
 def test_json(clinic):

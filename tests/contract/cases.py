@@ -9,6 +9,7 @@ from tests.strategies import occurring, tables_with_taxonomy
 
 from setveil.data import Taxonomy, TransactionTable
 from setveil.release import (
+    DisassociatedRelease,
     EncodedRelease,
     GeneralizedRelease,
     SetGeneralizedRelease,
@@ -16,7 +17,7 @@ from setveil.release import (
 )
 from setveil.release.set_labels import members_of
 
-JOINT = (EncodedRelease, SplitRelease)
+JOINT = (DisassociatedRelease, EncodedRelease, SplitRelease)
 """Forms whose records say something only together; each has its own comparison with all worlds."""
 
 

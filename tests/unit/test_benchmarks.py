@@ -1,7 +1,17 @@
 """The benchmarks run at a small size; losses, which do not depend on the machine, hold there."""
 
 import pytest
-from benchmarks import clustering, coat, commands, elimination, query_log, read, relatedness, text
+from benchmarks import (
+    clustering,
+    coat,
+    commands,
+    disassociation,
+    elimination,
+    query_log,
+    read,
+    relatedness,
+    text,
+)
 from benchmarks.__main__ import GROUPS, page
 from benchmarks.row import Row
 
@@ -35,6 +45,7 @@ def test_kernel_and_plain_python_cluster_alike():
         coat.growth,
         coat.times,
         commands.run,
+        disassociation.run,
         elimination.run,
         query_log.reading,
         query_log.sharing,

@@ -6,6 +6,7 @@ from setveil.anonymize.clump import Clump
 from setveil.anonymize.coat import Coat
 from setveil.anonymize.coherence import Coherence
 from setveil.anonymize.direct_km import DirectKm
+from setveil.anonymize.disassociate import Disassociate
 from setveil.anonymize.gather import Gather
 from setveil.anonymize.hghs import HgHs
 from setveil.anonymize.lra import LRA
@@ -13,6 +14,7 @@ from setveil.anonymize.optimal_km import OptimalKm
 from setveil.anonymize.partition import Partition
 from setveil.anonymize.pcta import PCTA
 from setveil.anonymize.rho_family import RhoFamily
+from setveil.anonymize.safe_disassociate import SafeDisassociate
 from setveil.anonymize.secret_sharing import SecretSharing
 from setveil.anonymize.simple_suppression import SimpleSuppression
 from setveil.anonymize.split_personality import SplitPersonality
@@ -30,11 +32,13 @@ __all__ = [
     "Coat",
     "Coherence",
     "DirectKm",
+    "Disassociate",
     "Gather",
     "HgHs",
     "OptimalKm",
     "Partition",
     "RhoFamily",
+    "SafeDisassociate",
     "SecretSharing",
     "SimpleSuppression",
     "SplitPersonality",

@@ -6,26 +6,40 @@ from setveil.attack.elimination_guess import Elimination, EliminationGuess, Tabl
 from setveil.attack.ensemble import EC
 from setveil.attack.explain import Reason, reasons
 from setveil.attack.guess import Guess, load_guess, save_guess
+from setveil.attack.prior import Prior
+from setveil.attack.reassociation import ABA, MRA, RGA, Random
+from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
+from setveil.attack.semantic_prior import SemanticPrior
 from setveil.attack.shadow import Shadow
 from setveil.attack.tables import Contexts, DistanceTable, DistanceTables, distance_tables
 from setveil.attack.token_frequency import TokenFrequency, TokenGuess
+from setveil.attack.vertical_partitioning import VPA
 
 __all__ = [
+    "ABA",
     "EC",
     "GBA",
     "MDA",
+    "MRA",
     "RA",
     "RBA",
+    "RGA",
     "TBA",
+    "VPA",
     "WBA",
     "Attack",
+    "ClusterGuess",
     "Contexts",
     "DistanceTable",
     "DistanceTables",
     "Elimination",
     "EliminationGuess",
     "Guess",
+    "Prior",
+    "Random",
     "Reason",
+    "ReassociationGuess",
+    "SemanticPrior",
     "Shadow",
     "TableGuess",
     "TokenFrequency",

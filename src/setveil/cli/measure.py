@@ -2,7 +2,7 @@
 
 from operator import le
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -58,9 +58,19 @@ MEANINGS = {
     "tkd": "share of the 100 most frequent itemsets that are no longer certain",
     "rules_kept": "share of the association rules that can still be stated, if only in general",
     "rules_exact": "share of them that can be stated as they were",
+    "tkd_a": "the same, counting only what stands in one chunk together",
+    "tkd_ml2": "the same for itemsets of items and of general terms of the taxonomy",
+    "re": "mean relative error of the supports of pairs of terms of middling frequency; at most 2",
+    "tlost": "share of the terms with a support of k and more that stand in term chunks only",
+    "certain_links": "share of the records in which one or two items give another one away",
     "ul": "utility loss: itemsets that generalized items may stand for; 1 per suppressed item",
     "ul_log2": "its logarithm to base 2: it is very small where there are many items",
 }
+IN_A_RECONSTRUCTION = {
+    "tkd": "share of the 100 most frequent itemsets that one reconstruction does not show",
+    "items_suppressed": "share of the original items that were deleted",
+}
+"""Meanings that differ for a disassociated release."""
 
 SCORES = {
     "accuracy": "share of what was attacked that the guess has right",
@@ -90,6 +100,20 @@ ELIMINATION = {
 """The same for guesses about added members: a cell is a member in a record."""
 BESIDE = ("ra", "all", "control")
 """Baselines and control that stand beside the scores of an elimination attack."""
+REASSOCIATION = {
+    "accuracy": "share of what belongs to each record besides its anchor that was attached to it",
+    "precision": "share of what was attached that belongs there",
+    "transaction_breakage": "share of the records with at least one term attached rightly",
+    "km_breakage": "share of the protected itemsets that stand together in a record again",
+    "wmd": "mean word mover's distance of rebuilt from true records",
+    "term_pair_precision": "share of the pairs of term-chunk terms that do come from one record",
+    "gain": "accuracy above that of the baseline prior",
+}
+"""The same for guesses about which pieces belong together."""
+PARTS = {"records": "the same for record and shared chunks", "terms": "the same for term chunks"}
+"""Each of them is also said for parts of the release."""
+BASELINES = ("random", "prior")
+"""Baselines that stand beside the scores of a re-association attack."""
 
 
 def measure(
@@ -111,6 +135,14 @@ def measure(
     by: Annotated[
         Literal["item", "record"] | None,
         typer.Option("--by", help="Score a guess for each generalized item, or each record."),
+    ] = None,
+    relatedness: Annotated[
+        str | None,
+        typer.Option(
+            "--relatedness",
+            metavar="SPEC",
+            help="How far apart terms are, for the word mover's distance of rebuilt records.",
+        ),
     ] = None,
     taxonomy: TaxonomyOption = None,
     missing: MissingOption = "error",
@@ -141,7 +173,7 @@ def measure(
     import numpy as np
 
     from setveil.attack import load_guess
-    from setveil.measure import flat, measure_all, score
+    from setveil.measure import measure_all
     from setveil.release.store import load_key, load_release
 
     only_one_stdin(original, taxonomy)
@@ -151,6 +183,8 @@ def measure(
         )
     if by is not None and guess is None:
         raise ParameterError("--by is about scoring a guess", fix="give --guess GUESS")
+    if relatedness is not None and guess is None:
+        raise ParameterError("--relatedness is about scoring a guess", fix="give --guess GUESS")
     directory = release_directory(release)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
@@ -178,11 +212,24 @@ def measure(
         if guess is not None and private is not None and by is not None:
             parts = _parts(load_guess(guess), by, published, table, private)
         elif guess is not None and private is not None:
-            figures = flat(score(load_guess(guess), release=published, original=table, key=private))
+            figures = _scores(
+                load_guess(guess),
+                published,
+                table,
+                private,
+                directory=directory,
+                relatedness=relatedness,
+            )
         else:
             rng = None if seed is None else np.random.default_rng(seed)
             figures = measure_all(
-                published, table, key=private, taxonomy=tree, sensitive=secret, rng=rng
+                published,
+                table,
+                key=private,
+                taxonomy=tree,
+                sensitive=secret,
+                rng=rng,
+                k=_promised(directory).get("k"),
             )
     if by is not None:
         _print_parts(parts, by, json=json)
@@ -191,15 +238,69 @@ def measure(
     elif guess is not None:
         _print_scores(figures)
     else:
-        rows = [(name, value, MEANINGS.get(name, "")) for name, value in figures.items()]
+        meanings = MEANINGS | (IN_A_RECONSTRUCTION if published.form == "disassociated" else {})
+        rows = [(name, value, meanings.get(name, "")) for name, value in figures.items()]
         print_table(["measure", "value", "meaning"], rows)
+
+
+def _promised(directory: str | Path) -> "Mapping[str, Any]":
+    """Return the parameters of what a release promises, which are those it was made with."""
+    from setveil.release.store import load_manifest
+
+    promise = load_manifest(directory).promise
+    params: Mapping[str, Any] = {} if promise is None else promise["params"]
+    return params
+
+
+def _scores(
+    guess: "Guess",
+    published: "Release",
+    table: "TransactionTable",
+    key: "Key",
+    *,
+    directory: str | Path,
+    relatedness: str | None,
+) -> dict[str, float | None]:
+    """Return how right a guess was."""
+    from setveil.attack.reassociation_guess import ReassociationGuess
+    from setveil.measure import flat, score, score_reassociation
+
+    if not isinstance(guess, ReassociationGuess):
+        if relatedness is not None:
+            raise ParameterError(
+                f"guesses of {guess.attack!r} have no word mover's distance",
+                fix="leave out --relatedness",
+            )
+        return flat(score(guess, release=published, original=table, key=key))
+    source = None
+    if relatedness is not None:
+        from setveil.relatedness import parse_relatedness
+
+        source = parse_relatedness(relatedness, release=published)
+    promised = _promised(directory)
+    return flat(
+        score_reassociation(
+            guess,
+            release=published,
+            original=table,
+            key=key,
+            k=promised.get("k"),
+            m=promised.get("m"),
+            relatedness=source,
+        )
+    )
 
 
 def _print_scores(figures: "Mapping[str, float | int | None]") -> None:
     """Print each score on a line with the ends of its 95% interval, and what stands beside it."""
-    about_cells = "cell_density" in figures
-    beside = BESIDE if about_cells else ()
-    meanings = ELIMINATION if about_cells else SCORES
+    beside: tuple[str, ...] = ()
+    meanings = SCORES
+    if "cell_density" in figures:
+        beside, meanings = BESIDE, ELIMINATION
+    elif "transaction_breakage" in figures:
+        beside = BASELINES
+        of_parts = {f"{n}_{p}": text for n in REASSOCIATION for p, text in PARTS.items()}
+        meanings = REASSOCIATION | of_parts
     ends = ("_low", "_high", *(f"_{run}" for run in beside))
     rows = [
         (name, *(figures.get(f"{name}{end}") for end in ("", *ends)), meanings.get(name, ""))
@@ -241,11 +342,14 @@ def _must_belong_together(
     published: "Release", table: "TransactionTable", key: "Key | None", tree: "Taxonomy | None"
 ) -> None:
     """Refuse to compare a release with data it cannot come from."""
-    here = sorted((len(row) for row in published.to_rows()), reverse=True)
-    there = sorted(table.lengths.tolist(), reverse=True)
-    # No record is published longer than it was, so neither is the i-th longest one; only a split
-    # record may become several.
-    fits = published.form == "split" or (len(here) <= len(there) and all(map(le, here, there)))
+    if published.form == "disassociated":
+        fits = len(published) == len(table)
+    else:
+        here = sorted((len(row) for row in published.to_rows()), reverse=True)
+        there = sorted(table.lengths.tolist(), reverse=True)
+        # No record is published longer than it was, so neither is the i-th longest one; only a
+        # split record may become several.
+        fits = published.form == "split" or (len(here) <= len(there) and all(map(le, here, there)))
     if key is not None:
         fits = fits and len(key) == len(published) and bool((key.records < len(table)).all())
         if tree is not None or published.form != "generalized":

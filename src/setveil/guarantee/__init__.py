@@ -2,19 +2,23 @@
 
 from setveil.guarantee.base import Guarantee, Verdict, Witness
 from setveil.guarantee.coherence import Coherence
+from setveil.guarantee.disassociated import Disassociated
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.guarantee.naming import from_manifest, parse
 from setveil.guarantee.rho_uncertainty import MaxConfidence, RhoUncertainty, max_confidence
+from setveil.guarantee.safe_disassociated import SafeDisassociated
 from setveil.guarantee.support_constraints import SupportConstraints
 
 __all__ = [
     "Coherence",
+    "Disassociated",
     "Guarantee",
     "KAnonymity",
     "KmAnonymity",
     "MaxConfidence",
     "RhoUncertainty",
+    "SafeDisassociated",
     "SupportConstraints",
     "Verdict",
     "Witness",

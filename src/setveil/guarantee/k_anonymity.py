@@ -16,6 +16,7 @@ from setveil.guarantee.base import Verdict, Witness
 from setveil.literature import HE_2009, SWEENEY_2002
 from setveil.registry import register
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.published import published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +117,7 @@ def _count_rows(
     elif isinstance(published, GeneralizedRelease):
         numbers, names = published.nodes, published.tree.names
     else:
+        published_rows(published)  # says so where a form does not show its records
         return Counter(tuple(sorted(row)) for row in published.to_rows()), tuple
     raw = numbers.tobytes()
     bounds = (published.offsets * numbers.itemsize).tolist()

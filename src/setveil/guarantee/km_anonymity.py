@@ -88,7 +88,10 @@ class KmAnonymity:
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Count sets of items of `published`; witnesses are the smallest that are too rare."""
-        rows = published_rows(published)
+        return self.check_rows(published_rows(published))
+
+    def check_rows(self, rows: PublishedRows) -> Verdict:
+        """Count sets of items of rows that are given as numbers."""
         if not len(rows.items):
             reason = "no record has an item, so no itemset is rare"
             return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))

@@ -2,6 +2,8 @@
 
 from setveil.measure.calibration import Bin, calibration_error, reliability
 from setveil.measure.cells import cell_density
+from setveil.measure.certain_links import linked_share
+from setveil.measure.disassociation import pair_support_error, terms_lost
 from setveil.measure.elimination import (
     PartScore,
     score_elimination,
@@ -21,10 +23,12 @@ from setveil.measure.generalization import (
     records_kept,
 )
 from setveil.measure.interval import Rate, wilson
-from setveil.measure.itemsets import top_itemsets, top_k_itemset_loss
+from setveil.measure.itemsets import certain_itemset_loss, top_itemsets, top_k_itemset_loss
 from setveil.measure.loss import average_loss
+from setveil.measure.multilevel import multilevel_itemset_loss
 from setveil.measure.profile import Profile, profile, ttr
 from setveil.measure.queries import QueryError, average_relative_error, draw_queries
+from setveil.measure.reassociation import score_reassociation
 from setveil.measure.rules import Rule, RulesKept, rules_kept, rules_of
 from setveil.measure.score import flat, score
 from setveil.measure.summary import measure_all
@@ -32,6 +36,7 @@ from setveil.measure.token_score import score_tokens
 from setveil.measure.uniqueness import uniqueness
 from setveil.measure.unlinked import profile_link
 from setveil.measure.utility_loss import ul, ul_exact, ul_log2
+from setveil.measure.word_mover import WordMover
 
 __all__ = [
     "Bin",
@@ -41,10 +46,12 @@ __all__ = [
     "Rate",
     "Rule",
     "RulesKept",
+    "WordMover",
     "average_loss",
     "average_relative_error",
     "calibration_error",
     "cell_density",
+    "certain_itemset_loss",
     "draw_queries",
     "flat",
     "ggd",
@@ -55,8 +62,11 @@ __all__ = [
     "items_suppressed",
     "length_mean",
     "level_mean",
+    "linked_share",
     "measure_all",
+    "multilevel_itemset_loss",
     "ncp",
+    "pair_support_error",
     "profile",
     "profile_link",
     "records_kept",
@@ -66,8 +76,10 @@ __all__ = [
     "score",
     "score_elimination",
     "score_items",
+    "score_reassociation",
     "score_records",
     "score_tokens",
+    "terms_lost",
     "top_itemsets",
     "top_k_itemset_loss",
     "ttr",

@@ -218,7 +218,7 @@ def _up_to(
     """Return for each item the mark of the lowest node of the release's tree above it."""
     tree = release.tree
     if taxonomy is not None:
-        _check_same(tree, np.unique(release.nodes), taxonomy)
+        check_same(tree, np.unique(release.nodes), taxonomy)
     result = np.full(original.n_items, -1, dtype=np.int32)
     number = {node_id: v for v, node_id in enumerate(tree.ids)}
     for item in np.flatnonzero(original.supports()).tolist():
@@ -239,7 +239,7 @@ def _up_to(
     return result
 
 
-def _check_same(part: Taxonomy, nodes: Int32Array, whole: Taxonomy) -> None:
+def check_same(part: Taxonomy, nodes: Int32Array, whole: Taxonomy) -> None:
     """Refuse a taxonomy that does not have the published nodes as the release has them."""
     place = {node_id: v for v, node_id in enumerate(whole.ids)}
     for v in nodes.tolist():
@@ -263,7 +263,8 @@ def certain_table(
 ) -> TransactionTable:
     """Return the records with the original items that they hold for certain, by name.
 
-    The support of an itemset in it is the lower end of its support bounds.
+    The support of an itemset in it is the lower end of its support bounds; for a disassociated
+    release, whose sub-records and terms of term chunks are the rows, it may be less.
 
     >>> from setveil.data import Taxonomy
     >>> from setveil.release import publish_groups

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.errors import NotApplicable, ParameterError
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from setveil.release.base import Release
 
 EXPECTING = (
+    DisassociatedRelease,
     EncodedRelease,
     GeneralizedRelease,
     SetGeneralizedRelease,
@@ -103,7 +105,8 @@ def average_relative_error(
 
     The actual count is the number of original records that hold all items of the query. The
     estimate is what the release leads one to expect: the exact mean of that count over the
-    release's ``sample_world``.
+    release's ``sample_world``. (Of a disassociated release: over all placements, even those that
+    leave a record empty.)
 
     Parameters
     ----------

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from setveil.errors import NotApplicable
 from setveil.measure import generalization as of
+from setveil.measure.certain_links import linked_share
+from setveil.measure.disassociation import pair_support_error, terms_lost
 from setveil.measure.images import tree_for
-from setveil.measure.itemsets import top_k_itemset_loss
+from setveil.measure.itemsets import certain_itemset_loss, top_k_itemset_loss
 from setveil.measure.loss import average_loss
+from setveil.measure.multilevel import multilevel_itemset_loss
 from setveil.measure.queries import average_relative_error
 from setveil.measure.rules import rules_kept
 from setveil.measure.utility_loss import ul, ul_log2
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
@@ -33,10 +37,12 @@ def measure_all(
     taxonomy: Taxonomy | None = None,
     sensitive: Iterable[str] = (),
     rng: np.random.Generator | None = None,
+    k: int | None = None,
 ) -> dict[str, float | int | None]:
     """Return every measure by name; None where one cannot be said.
 
-    Utility loss (``ul``, ``ul_log2``) comes only with releases whose items are sets.
+    Utility loss (``ul``, ``ul_log2``) comes only with releases whose items are sets; ``tkd_a``,
+    ``tkd_ml2``, ``re``, ``tlost`` and ``certain_links`` only with disassociated ones.
 
     Parameters
     ----------
@@ -51,7 +57,10 @@ def measure_all(
     sensitive
         The sensitive items, if the method was given some.
     rng
-        Draws the queries; without it always the same ones are drawn.
+        Draws the queries, and reconstructions of a disassociated release; without it always the
+        same ones are drawn.
+    k
+        The k that the release was made with: ``tlost`` of a disassociated release needs it.
 
     Examples
     --------
@@ -67,6 +76,8 @@ def measure_all(
     """
     apart = tuple(sensitive)
     tree = None if taxonomy is None else tree_for(taxonomy, original, apart)
+    # Reconstructions are drawn aside: every form is asked the same queries.
+    worlds = None if rng is None else rng.spawn(1)[0]
     figures = {
         "ggd": _or_none(lambda: of.ggd(release, original)),
         "ggd_share": _or_none(lambda: of.ggd_share(release, original)),
@@ -83,7 +94,7 @@ def measure_all(
         "are": None,
         "are_low": None,
         "are_high": None,
-        "tkd": _or_none(lambda: top_k_itemset_loss(release, original, taxonomy=tree)),
+        "tkd": _or_none(lambda: top_k_itemset_loss(release, original, taxonomy=tree, rng=worlds)),
         "rules_kept": None,
         "rules_exact": None,
     }
@@ -98,6 +109,35 @@ def measure_all(
             "ul": _or_none(lambda: ul(release, original)),
             "ul_log2": _or_none(lambda: ul_log2(release, original)),
         }
+    if isinstance(release, DisassociatedRelease):
+        figures |= _of_disassociated(release, original, key=key, tree=tree, rng=worlds, k=k)
+    return figures
+
+
+def _of_disassociated(
+    release: DisassociatedRelease,
+    original: TransactionTable,
+    *,
+    key: Key | None,
+    tree: Taxonomy | None,
+    rng: np.random.Generator | None,
+    k: int | None,
+) -> dict[str, float | None]:
+    """Return the measures that are about chunks, and what only the key tells."""
+    figures: dict[str, float | None] = {
+        "tkd_a": _or_none(lambda: certain_itemset_loss(release, original)),
+        "tkd_ml2": None,
+        "re": _or_none(lambda: pair_support_error(release, original, rng=rng)),
+        "tlost": None if k is None else _or_none(lambda: terms_lost(release, original, k=k)),
+        "certain_links": _or_none(lambda: linked_share(release, original, key=key)),
+    }
+    if tree is not None:
+        figures["tkd_ml2"] = _or_none(
+            lambda: multilevel_itemset_loss(release, original, taxonomy=tree, rng=rng)
+        )
+    if key is not None and len(original.items):
+        # Nothing published tells how many records hold a term of a term chunk.
+        figures["items_suppressed"] = len(key.removed) / len(original.items)
     return figures
 
 

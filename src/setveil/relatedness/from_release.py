@@ -14,6 +14,7 @@ from setveil.registry import register
 from setveil.relatedness.base import IntArray, no_place
 from setveil.relatedness.cooccurrence import NGD
 from setveil.relatedness.postings import meet
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.published import published_rows
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class RecordCounts:
         """Count in the records of a table, or among what a release publishes in clear.
 
         A category, or a generalized item of several members, is no item: what stands behind it
-        is not known, so its members are not counted.
+        is not known, so its members are not counted. Of a release in chunks, each sub-record
+        counts as a record, and each term of a term chunk as one that shows nothing else.
 
         >>> from setveil.release.set_generalized import publish_sets
         >>> table = TransactionTable.from_rows([["flu", "gout"], ["mumps"]])
@@ -66,6 +68,8 @@ class RecordCounts:
         >>> RecordCounts.of(release).counts(["flu", "gout", "mumps"]).tolist()
         [0, 1, 0]
         """
+        if isinstance(published, DisassociatedRelease):
+            published = _pieces(published)
         rows = published_rows(published)
         clear = np.asarray(rows.exact)
         record_of = np.repeat(np.arange(len(rows), dtype=np.int32), rows.lengths)
@@ -115,13 +119,24 @@ class RecordCounts:
         return digest.hexdigest()
 
 
+def _pieces(release: DisassociatedRelease) -> TransactionTable:
+    """Return a table of what a release in chunks shows together: sub-records, and terms alone."""
+    alone = release.row_offsets[-1] + np.arange(1, len(release.terms) + 1)
+    return TransactionTable.from_csr(
+        np.concatenate([release.row_offsets, alone]),
+        np.concatenate([release.items, release.terms]),
+        list(release.vocabulary.names),
+    )
+
+
 @register("relatedness", "release", paper="Cilibrasi & Vitányi 2007")
 @dataclass(frozen=True, eq=False)
 class WithinRelease(NGD):
     """Normalized distance by the records of the release itself, among items in clear.
 
     The members of a generalized item are unknown to it: wherever one could stand, each other
-    could. So it relates items in clear, and cannot rank members.
+    could. So it relates items in clear, and cannot rank members. Of a release in chunks it counts
+    sub-records: terms that one cluster keeps apart, another may show together.
 
     Examples
     --------

@@ -1,6 +1,8 @@
 """What may be published: the forms of a release, and how they are kept on disk."""
 
 from setveil.release.base import Anonymization, Bounds, Key, Matches, Release, Step
+from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
+from setveil.release.disassociating import Plan, publish_disassociated
 from setveil.release.encoded import EncodedRelease, publish_encoded
 from setveil.release.generalized import GeneralizedRelease, publish_groups
 from setveil.release.published import PublishedRows, published_rows
@@ -13,10 +15,14 @@ from setveil.release.suppressed import SuppressedRelease, publish_suppressed
 __all__ = [
     "Anonymization",
     "Bounds",
+    "Chunk",
+    "Cluster",
+    "DisassociatedRelease",
     "EncodedRelease",
     "GeneralizedRelease",
     "Key",
     "Matches",
+    "Plan",
     "PublishedRows",
     "Release",
     "SetGeneralizedRelease",
@@ -24,6 +30,7 @@ __all__ = [
     "SplitRelease",
     "Step",
     "SuppressedRelease",
+    "publish_disassociated",
     "publish_encoded",
     "publish_groups",
     "publish_recoded",

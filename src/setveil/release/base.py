@@ -33,6 +33,8 @@ class Key:
     parts
         Whether a published record may be a part of its original only, so that several records
         have the same one.
+    removed
+        Occurrences that partial suppression deleted: original record and item name.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Key:
     records: Int64Array
     names: tuple[str, ...] = ()
     parts: bool = False
+    removed: tuple[tuple[int, str], ...] = ()
 
     def __post_init__(self) -> None:
         records = frozen(self.records, np.int64)

@@ -9,6 +9,8 @@ import numpy as np
 
 from setveil.data.table import Int32Array, Int64Array, Vocabulary
 from setveil.errors import NotApplicable, ReleaseError
+from setveil.release.chunk_store import chunk_rows, chunk_structure, rebuild_chunks
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.manifest import describe_tree, rebuild_tree
@@ -163,6 +165,10 @@ def _share_records(release: SharedRelease) -> Records:
     return Records(release.offsets, np.arange(len(labels), dtype=np.int32), labels)
 
 
+def _chunk_records(release: DisassociatedRelease) -> Records:
+    return Records(*chunk_rows(release), release.vocabulary.names)
+
+
 def _rebuild_shared(rows: Rows, structure: Mapping[str, Any]) -> SharedRelease:
     k = structure.get("k")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
@@ -192,6 +198,11 @@ FORMS: dict[str, Form] = {
         records=_share_records,
         structure=lambda release: {"k": release.k},
         rebuild=_rebuild_shared,
+    ),
+    DisassociatedRelease.form: Form(
+        records=_chunk_records,
+        structure=chunk_structure,
+        rebuild=lambda rows, structure: rebuild_chunks(**_item_rows(rows), structure=structure),
     ),
 }
 """The forms that can be stored, by the name a manifest gives them."""

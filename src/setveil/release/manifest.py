@@ -44,7 +44,8 @@ class Manifest:
         What the form needs to be read: for generalized records the tree of the published nodes
         (id, name, parent's id, number of leaves, whether it is an interior item's private leaf),
         whether items may have been left out, and whether then everywhere; for records with
-        items removed nothing.
+        items removed nothing; for clusters of chunks how the rows of the data file belong to
+        them.
     """
 
     form: str

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
-from setveil.errors import InputError
+from setveil.errors import InputError, NotApplicable
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.rows import distinct_in_rows
@@ -144,6 +145,14 @@ def _of_table(published: TransactionTable) -> PublishedRows:
 @published_rows.register(SplitRelease)
 def _of_items(published: SuppressedRelease | SplitRelease) -> PublishedRows:
     return _of_table(published.to_table())
+
+
+@published_rows.register(DisassociatedRelease)
+def _of_chunks(published: DisassociatedRelease) -> PublishedRows:
+    raise NotApplicable(
+        f"a release of {len(published):,} records in chunks does not show them as rows",
+        fix="ask for disassociated or safe-disassociated instead",
+    )
 
 
 @published_rows.register(EncodedRelease)

@@ -218,7 +218,7 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
 def _rebuild(manifest: Manifest, data: bytes) -> Release:
     rows = decode(data, manifest.format)
     release = rebuild(manifest.form, rows, manifest.structure)
-    counts = len(rows), sum(map(len, rows))
+    counts = len(release), sum(map(len, rows))
     if counts != (manifest.records, manifest.occurrences):
         raise ReleaseError(
             f"the data holds {counts[0]} records with {counts[1]} items, the manifest says "
@@ -243,6 +243,8 @@ def save_key(key: Key, path: str | os.PathLike[str]) -> None:
         arrays["names"] = np.frombuffer(json.dumps(key.names).encode(), dtype=np.uint8)
     if key.parts:
         arrays["parts"] = np.array([True])
+    if key.removed:
+        arrays["removed"] = np.frombuffer(json.dumps(key.removed).encode(), dtype=np.uint8)
     np.savez_compressed(sink, allow_pickle=False, **arrays)
     try:
         _write_whole(target, sink.getvalue(), mode=0o600)
@@ -273,13 +275,24 @@ def load_key(path: str | os.PathLike[str]) -> Key:
             records = arrays["records"]
             names = json.loads(arrays["names"].tobytes()) if "names" in arrays else []
             parts = "parts" in arrays
+            removed = json.loads(arrays["removed"].tobytes()) if "removed" in arrays else []
     # A damaged archive fails in numpy, zipfile or zlib, each with errors of its own.
     except Exception:  # noqa: BLE001
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix) from None
     whole = records.ndim == 1 and records.dtype == np.int64 and records.min(initial=0) >= 0
     if not whole or not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix)
-    return Key(records=records, names=tuple(names), parts=parts)
+    if not isinstance(removed, list) or not all(map(_is_occurrence, removed)):
+        raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix)
+    gone = tuple((record, name) for record, name in removed)
+    return Key(records=records, names=tuple(names), parts=parts, removed=gone)
+
+
+def _is_occurrence(value: object) -> bool:
+    """Tell whether this is a record's place with an item's name."""
+    if not isinstance(value, list) or [type(part) for part in value] != [int, str]:
+        return False
+    return bool(value[0] >= 0)
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -1,0 +1,193 @@
+"""What both disassociations share: clusters, chunks, joint clusters, and the release of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.cluster_chunks import (
+    ClusterChunks,
+    check_cluster_size,
+    check_filled,
+    chunk_clusters,
+    moved_terms,
+)
+from setveil.anonymize.recoding import check_m
+from setveil.anonymize.refine import Refined, refine
+from setveil.engine import Local
+from setveil.errors import ParameterError
+from setveil.release.base import Anonymization, Step
+from setveil.release.disassociating import Plan, publish_disassociated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from setveil.data.table import TransactionTable
+    from setveil.engine.base import Engine
+    from setveil.guarantee.base import Guarantee
+
+    Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisassociationMethod:
+    """The parameters of both methods, and the way they go."""
+
+    requires: ClassVar[frozenset[str]] = frozenset()
+
+    k: int = field(default=5, metadata={"doc": "least number of records that may hold a known set"})
+    m: int = field(default=2, metadata={"doc": "greatest number of items somebody may know"})
+    max_cluster_size: int | None = field(
+        default=None,
+        metadata={"doc": "size from which a part of the records is split; 2k² if left out"},
+    )
+    refine: bool = field(
+        default=True, metadata={"doc": "publish items of term chunks in chunks clusters share"}
+    )
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+        check_m(self.m)
+        check_cluster_size(self.max_cluster_size, self.k)
+        if not isinstance(self.refine, bool):
+            raise ParameterError(f"refine is {self.refine!r}", fix="use True or False")
+
+    @property
+    def split_from(self) -> int:
+        """Size from which a part of the records is split."""
+        return self.max_cluster_size or 2 * self.k * self.k
+
+    def made(
+        self,
+        table: TransactionTable,
+        promise: Guarantee,
+        *,
+        share: Fraction | None,
+        engine: Engine | None,
+        progress: Progress | None,
+    ) -> Anonymization:
+        """Return the release of `table`; `share` is as in :func:`chunk_clusters`."""
+        check_enough(table, self.k)
+        check_filled(table)
+        runs_on = engine or Local()
+        chunks = chunk_clusters(
+            table, k=self.k, m=self.m, most=self.split_from, share=share, engine=runs_on,
+            progress=progress,
+        )  # fmt: skip
+        log = _told(chunks, self.k, self.split_from)
+        figures = {"clusters": len(chunks.sizes), "removed": len(chunks.removed)}
+        if self.refine:
+            refined = refine(
+                chunks, k=self.k, m=self.m, share=share, engine=runs_on, progress=progress
+            )
+        else:
+            refined = Refined(chunks, np.arange(len(chunks.sizes)), [])
+        if refined.shared:
+            log.append(_told_shared(refined))
+        removed_rows = np.searchsorted(chunks.table.offsets, chunks.removed, side="right") - 1
+        place = np.empty(len(refined.order), dtype=np.int64)
+        place[refined.order] = np.arange(len(refined.order))
+        release, key = publish_disassociated(
+            table,
+            plans(refined),
+            [
+                (int(place[chunk.first]), int(place[chunk.first]) + chunk.members, chunk.domain)
+                for chunk in refined.shared
+            ],
+            zip(
+                chunks.records[removed_rows].tolist(),
+                chunks.table.items[chunks.removed].tolist(),
+                strict=True,
+            ),
+        )
+        return Anonymization(
+            release=release, key=key, promise=promise, log=tuple(log), figures=figures
+        )
+
+
+def plans(refined: Refined) -> list[Plan]:
+    """Return how each cluster is to be published, in the order of `refined`."""
+    chunks = refined.chunks
+    records, borders = chunks.records, chunks.borders.tolist()
+    bounds = chunks.term_offsets.tolist()
+    made = []
+    for cluster in refined.order.tolist():
+        low, high = bounds[cluster], bounds[cluster + 1]
+        domains: dict[int, list[int]] = {}
+        for term, chunk in zip(
+            chunks.terms[low:high].tolist(), chunks.chunk[low:high].tolist(), strict=True
+        ):
+            domains.setdefault(chunk, []).append(term)
+        terms = domains.pop(-1, [])
+        made.append(
+            Plan(
+                records=records[borders[cluster] : borders[cluster + 1]],
+                domains=tuple(tuple(sorted(domain)) for domain in domains.values()),
+                terms=tuple(sorted(terms)),
+            )
+        )
+    return made
+
+
+def _told(chunks: ClusterChunks, k: int, split_from: int) -> list[Step]:
+    """Return the log of clusters and chunks."""
+    sizes = chunks.sizes
+    log = [
+        Step(
+            action="cluster",
+            subject=f"{sizes.sum():,} records in {len(sizes):,} clusters "
+            f"of {sizes.min():,} to {sizes.max():,}",
+            reason="records with the same frequent items are cut together",
+        )
+    ]
+    large = int(np.count_nonzero(sizes >= split_from))
+    if large:
+        log.append(
+            Step(
+                action="reunite",
+                subject=f"{large:,} clusters of {split_from:,} records or more",
+                reason=f"no item splits them into parts of {k} records or more",
+            )
+        )
+    moved = moved_terms(chunks, k)
+    if moved:
+        log.append(
+            Step(
+                action="move",
+                subject=f"{moved:,} items of record chunks to the term chunks of their clusters",
+                reason="sub-records would be too few, or a link to the item too certain",
+            )
+        )
+    if len(chunks.removed):
+        total = len(chunks.table.items)
+        log.append(
+            Step(
+                action="suppress",
+                subject=f"{len(chunks.removed):,} of {total:,} occurrences",
+                reason="too many records of a cluster held the item",
+                cost=len(chunks.removed) / total,
+            )
+        )
+    return log
+
+
+def _told_shared(refined: Refined) -> Step:
+    """Return the log of joint clusters."""
+    ends = np.zeros(len(refined.order) + 1, dtype=np.int64)
+    place = np.argsort(refined.order)
+    for chunk in refined.shared:
+        first = place[chunk.first]
+        ends[first] = max(ends[first], first + chunk.members)
+    joint, covered = 0, 0
+    for end in ends.tolist():
+        if end > covered:
+            joint, covered = joint + 1, end
+    return Step(
+        action="join",
+        subject=f"{joint:,} joint clusters with {len(refined.shared):,} shared chunks",
+        reason="items too rare in one cluster are frequent enough in several",
+    )

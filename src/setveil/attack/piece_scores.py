@@ -1,0 +1,228 @@
+"""How well a piece fits each row of its pool: the relatedness of its terms to the row's anchor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.attack.pieces import copies_of
+from setveil.errors import NotApplicable
+from setveil.relatedness.base import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from setveil.attack.pieces import Placed, Pool
+    from setveil.relatedness.base import Relatedness
+
+    Merge = Callable[["Floats"], "Floats"]
+
+Floats = npt.NDArray[np.float64]
+
+EMPTY = -np.inf
+"""Score of a row without an anchor: there is nothing to be related to, so it comes last."""
+
+
+def average(related: Floats) -> Floats:
+    """Return for each column the mean of what is known; NaN for nothing.
+
+    >>> average(np.array([[0.41], [0.5], [0.53], [np.nan]])).round(3).tolist()
+    [0.48]
+    """
+    there = np.isfinite(related)
+    known = there.sum(axis=0)
+    sums = np.where(there, related, 0.0).sum(axis=0)
+    return np.where(known > 0, sums / np.maximum(known, 1), np.nan)
+
+
+def related_group(related: Floats) -> Floats:
+    """Return for each column the mean of those at least as great as its median; NaN for nothing.
+
+    >>> related_group(np.array([[0.41], [0.5], [0.53], [np.nan]])).round(3).tolist()
+    [0.515]
+    """
+    nothing = ~np.isfinite(related).any(axis=0)
+    median = np.nanmedian(np.where(nothing, 0.0, related), axis=0)
+    return average(np.where(related >= median, related, np.nan))
+
+
+def most_related(related: Floats) -> Floats:
+    """Return for each column the greatest; NaN for nothing.
+
+    >>> most_related(np.array([[0.41], [0.5], [0.53], [np.nan]])).tolist()
+    [0.53]
+    """
+    greatest = np.where(np.isfinite(related), related, -np.inf).max(axis=0)
+    return np.where(np.isfinite(greatest), greatest, np.nan)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PieceScores:
+    """How well pieces fit rows, for the pools of a release.
+
+    Parameters
+    ----------
+    tables
+        For each pool and each of its pieces a score for each row of the piece's range, the
+        higher the better.
+    notes
+        What the source of relatedness did not know.
+    """
+
+    tables: tuple[tuple[Floats, ...], ...]
+    notes: tuple[str, ...]
+
+
+def piece_scores(
+    found: Sequence[Pool], relatedness: Relatedness, merges: Mapping[str, Merge]
+) -> PieceScores:
+    """Return how related each piece is to each row that it may belong to.
+
+    Of a piece of several terms the mean is taken first. An unknown term is left out; an anchor
+    without a known term is as related as the others are on average, and a piece without one is
+    equally related to all.
+
+    Parameters
+    ----------
+    found
+        The pools of a release.
+    relatedness
+        How far apart terms are.
+    merges
+        For each kind of piece how the numbers for the terms of an anchor become one.
+
+    Raises
+    ------
+    NotApplicable
+        The source of relatedness cannot tell any row from another.
+
+    Examples
+    --------
+    >>> from setveil.attack.pieces import Piece, Pool
+    >>> from setveil.relatedness import NGD, RecordCounts
+    >>> pool = Pool(first=0, starts=np.array([0, 3]), anchors=(("flu",), ("gout", "x"), ()),
+    ...             values=np.array([0, 1, 2]), pieces=(
+    ...     Piece(kind="term", terms=("fever",), copies=1, chunk=0, low=0, high=3),))
+    >>> ngd = NGD(RecordCounts.from_rows([["flu", "fever"], ["flu", "fever"], ["gout"]]))
+    >>> made = piece_scores([pool], ngd, {"term": average})
+    >>> made.tables[0][0].tolist(), made.notes
+    ([0.0, -1.0, -inf], ('1 of 4 terms are unknown: x',))
+    """
+    notes = check_known(found, relatedness)
+    tables = tuple(_scores(pool, relatedness, merges) for pool in found)
+    if not _tells(found, tables):
+        raise NotApplicable(
+            "every piece is equally related to all rows that it may belong to, by this source of "
+            "relatedness",
+            fix="name a source that knows more of the terms of the release",
+        )
+    return PieceScores(tables=tables, notes=notes)
+
+
+def check_known(found: Sequence[Pool], relatedness: Relatedness) -> tuple[str, ...]:
+    """Refuse a source that knows no anchor or no piece; return what it does not know in words.
+
+    >>> from setveil.attack.pieces import Piece, Pool
+    >>> from setveil.relatedness import NGD, RecordCounts
+    >>> pool = Pool(first=0, starts=np.array([0, 1]), anchors=(("flu",),), values=np.array([0]),
+    ...             pieces=(Piece(kind="term", terms=("x",), copies=1, chunk=0, low=0, high=1),))
+    >>> check_known([pool], NGD(RecordCounts.from_rows([["flu"]])))
+    Traceback (most recent call last):
+    setveil.errors.NotApplicable: the source of relatedness knows no term of any piece, ...
+    """
+    anchors = {term for pool in found for content in pool.anchors for term in content}
+    terms = {term for pool in found for piece in pool.pieces for term in piece.terms}
+    everything = sorted(anchors | terms)
+    knows = np.asarray(relatedness.known(everything), dtype=bool)
+    known = {term for term, there in zip(everything, knows.tolist(), strict=True) if there}
+    for asked, what in ((anchors, "anchor"), (terms, "piece")):
+        if asked and not asked & known:
+            raise NotApplicable(
+                f"the source of relatedness knows no term of any {what}, and so cannot tell which "
+                "pieces belong together",
+                fix="name a source that knows the terms of the release",
+            )
+    unknown = tuple(term for term in everything if term not in known)
+    return tuple(Coverage(terms=len(everything), unknown=unknown).sentences())
+
+
+def _scores(
+    pool: Pool, relatedness: Relatedness, merges: Mapping[str, Merge]
+) -> tuple[Floats, ...]:
+    tables = [np.full(piece.high - piece.low, EMPTY) for piece in pool.pieces]
+    for _, low, high in pool.clusters():
+        here = [i for i, piece in enumerate(pool.pieces) if piece.low <= low and high <= piece.high]
+        rows = [row for row in range(low, high) if pool.anchors[row]]
+        if not here or not rows:
+            continue
+        across = sorted({term for row in rows for term in pool.anchors[row]})
+        terms = sorted({term for i in here for term in pool.pieces[i].terms})
+        near = -relatedness.distances(across, terms)
+        number = {term: i for i, term in enumerate(terms)}
+        column = {term: i for i, term in enumerate(across)}
+        pieces = _over_terms(near, [[number[t] for t in pool.pieces[i].terms] for i in here])
+        kinds = np.array([pool.pieces[i].kind for i in here])
+        for value in np.unique(pool.values[rows]).tolist():
+            alike = [row for row in rows if pool.values[row] == value]
+            own = pieces[[column[term] for term in pool.anchors[alike[0]]]]
+            scores = np.empty(len(here))
+            for kind in set(kinds.tolist()):
+                scores[kinds == kind] = merges[kind](own[:, kinds == kind])
+            for i, score in zip(here, scores.tolist(), strict=True):
+                tables[i][np.array(alike) - pool.pieces[i].low] = score
+    return tuple(_without_gaps(table) for table in tables)
+
+
+def _over_terms(near: Floats, places: Sequence[Sequence[int]]) -> Floats:
+    """Return for each piece the mean over its known terms: a row for each term of the anchors."""
+    holds = np.zeros((near.shape[1], len(places)))
+    for piece, own in enumerate(places):
+        holds[own, piece] = 1.0
+    there = np.isfinite(near)
+    known = there.astype(np.float64) @ holds
+    sums = np.where(there, near, 0.0) @ holds
+    return np.where(known > 0, sums / np.maximum(known, 1), np.nan)
+
+
+def _without_gaps(table: Floats) -> Floats:
+    """Return scores in which a row that nothing is known of is like the others on average."""
+    there = np.isfinite(table)
+    return np.where(np.isnan(table), table[there].mean() if there.any() else 0.0, table)
+
+
+def _tells(found: Sequence[Pool], tables: Sequence[Sequence[Floats]]) -> bool:
+    """Tell whether a piece prefers one anchor to another, wherever there are several."""
+    choice = False
+    for pool, scores in zip(found, tables, strict=True):
+        for piece, table in zip(pool.pieces, scores, strict=True):
+            there = table > EMPTY
+            values = pool.values[piece.low : piece.high][there]
+            if len(np.unique(values)) < 2:
+                continue
+            choice = True
+            if table[there].max() > table[there].min():
+                return True
+    return not choice
+
+
+def place_best(
+    pool: Pool, scores: Sequence[Floats], rng: np.random.Generator, *, term_copies: int = 1
+) -> Placed:
+    """Return for each piece the rows it fits best, one for each copy; equal ones at random.
+
+    >>> from setveil.attack.pieces import Piece, Pool
+    >>> pool = Pool(first=0, starts=np.array([0, 3]), anchors=(("a",), ("b",), ("c",)),
+    ...             values=np.array([0, 1, 2]), pieces=(
+    ...     Piece(kind="record", terms=("x",), copies=2, chunk=0, low=0, high=3),))
+    >>> [rows.tolist() for rows in
+    ...  place_best(pool, [np.array([0.2, 0.1, 0.3])], np.random.default_rng(1))]
+    [[2, 0]]
+    """
+    placed = []
+    for piece, table in zip(pool.pieces, scores, strict=True):
+        order = np.lexsort((rng.random(len(table)), -table))
+        placed.append(piece.low + order[: copies_of(piece, term_copies)])
+    return placed

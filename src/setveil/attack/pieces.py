@@ -1,0 +1,288 @@
+"""What a disassociated release leaves to be put together: anchors, and pieces to attach to them.
+
+Each cluster has an *anchor chunk*, its record chunk of most terms, and as many rows as records:
+the anchor chunk's sub-records, and empty rows for the records beyond them. A *piece* is a
+sub-record of another chunk, with its number of copies, or a term of the term chunk. Clusters that
+share a chunk form one pool, as a shared sub-record may belong to a record of any of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.attack.reassociation_guess import ClusterGuess, Content
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from setveil.data.table import Int64Array
+    from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
+
+    Placed = Sequence[Int64Array]
+
+DISASSOCIATED = frozenset({"disassociated"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A sub-record or a term that belongs to some rows of its pool.
+
+    Parameters
+    ----------
+    kind
+        ``"record"``, ``"shared"`` or ``"term"``: where it was published.
+    terms
+        Its terms; one for a term of the term chunk.
+    copies
+        How many records hold it; 1 for a term of the term chunk, of which no more is known.
+    chunk
+        A number of its chunk within the pool: a record holds one piece of a chunk at most. A
+        term of the term chunk counts as a chunk by itself.
+    low, high
+        It belongs to rows from `low` up to, not including, `high`.
+    """
+
+    kind: str
+    terms: Content
+    copies: int
+    chunk: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pool:
+    """Clusters that are put together at once: one, or those that share chunks.
+
+    Parameters
+    ----------
+    first
+        Number of the first cluster.
+    starts
+        The rows of cluster ``first + i`` run from ``starts[i]`` to ``starts[i + 1]``.
+    anchors
+        What each row is known by: sub-records of the anchor chunks, in the release's order.
+    values
+        Equal numbers for rows of one cluster with equal anchors: such rows are interchangeable.
+    pieces
+        What is to be attached to the rows.
+    """
+
+    first: int
+    starts: Int64Array
+    anchors: tuple[Content, ...]
+    values: Int64Array
+    pieces: tuple[Piece, ...]
+
+    def __len__(self) -> int:
+        return len(self.anchors)
+
+    def clusters(self) -> Iterator[tuple[int, int, int]]:
+        """Return each cluster's number, first row and row after the last."""
+        for number, (low, high) in enumerate(pairwise(self.starts.tolist())):
+            yield self.first + number, low, high
+
+    def chunks(self) -> dict[int, list[int]]:
+        """Return the places of the pieces of each chunk."""
+        found: dict[int, list[int]] = {}
+        for place, piece in enumerate(self.pieces):
+            found.setdefault(piece.chunk, []).append(place)
+        return found
+
+    def rows_of_values(self, low: int, high: int) -> dict[int, list[int]]:
+        """Return which rows of a range each value has."""
+        found: dict[int, list[int]] = {}
+        for row in range(low, high):
+            found.setdefault(int(self.values[row]), []).append(row)
+        return found
+
+
+def pools(release: DisassociatedRelease) -> list[Pool]:
+    """Return the anchors and the pieces of a release.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> table = TransactionTable.from_rows([["a", "b", "t"], ["a", "c"], ["a", "b", "c"]])
+    >>> plan = Plan(records=[0, 1, 2], domains=((0, 1), (2,)), terms=(3,))
+    >>> release, _ = publish_disassociated(table, [plan])
+    >>> pool, = pools(release)
+    >>> pool.anchors, pool.values.tolist()
+    ((('a', 'b'), ('a', 'b'), ('a',)), [0, 0, 1])
+    >>> [(piece.kind, piece.terms, piece.copies) for piece in pool.pieces]
+    [('record', ('c',), 2), ('term', ('t',), 1)]
+    """
+    shared: dict[int, list[Chunk]] = {}
+    starts = np.array([first for first, _ in release.blocks])
+    for chunk in release.shared:
+        block = int(np.searchsorted(starts, chunk.first, side="right")) - 1
+        shared.setdefault(block, []).append(chunk)
+    return [
+        _pool([release.cluster(number) for number in range(first, last)], shared.get(block, ()))
+        for block, (first, last) in enumerate(release.blocks)
+    ]
+
+
+def _pool(clusters: Sequence[Cluster], shared: Sequence[Chunk]) -> Pool:
+    """Return the pool of clusters in a row and all chunks that they share."""
+    first = clusters[0].number
+    starts = np.concatenate([[0], np.cumsum([cluster.size for cluster in clusters])])
+    anchors: list[Content] = []
+    pieces: list[Piece] = []
+    chunks = 0
+    for place, cluster in enumerate(clusters):
+        low, high = int(starts[place]), int(starts[place + 1])
+        anchor = _anchor(cluster.chunks)
+        own = () if anchor is None else cluster.chunks[anchor].subrecords
+        anchors += [*own, *((),) * (cluster.size - len(own))]
+        for number, chunk in enumerate(cluster.chunks):
+            if number != anchor:
+                pieces += _of_chunk("record", chunk, chunks, low, high)
+                chunks += 1
+        for term in cluster.terms:
+            pieces.append(
+                Piece(kind="term", terms=(term,), copies=1, chunk=chunks, low=low, high=high)
+            )
+            chunks += 1
+    for chunk in shared:
+        low, high = int(starts[chunk.first - first]), int(starts[chunk.last - first])
+        pieces += _of_chunk("shared", chunk, chunks, low, high)
+        chunks += 1
+    return Pool(
+        first=first,
+        starts=starts,
+        anchors=tuple(anchors),
+        values=_values(starts, anchors),
+        pieces=tuple(pieces),
+    )
+
+
+def _anchor(chunks: Sequence[Chunk]) -> int | None:
+    """Return which chunk has the most terms, then the most sub-records; the first of several."""
+    sizes = [
+        (len({term for row in chunk.subrecords for term in row}), len(chunk.subrecords))
+        for chunk in chunks
+    ]
+    return sizes.index(max(sizes)) if sizes else None
+
+
+def _of_chunk(kind: str, chunk: Chunk, number: int, low: int, high: int) -> list[Piece]:
+    return [
+        Piece(kind=kind, terms=terms, copies=copies, chunk=number, low=low, high=high)
+        for terms, copies in Counter(chunk.subrecords).items()
+    ]
+
+
+def _values(starts: Int64Array, anchors: Sequence[Content]) -> Int64Array:
+    numbers: dict[tuple[int, Content], int] = {}
+    cluster_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).tolist()
+    return np.array(
+        [
+            numbers.setdefault(value, len(numbers))
+            for value in zip(cluster_of, anchors, strict=True)
+        ],
+        dtype=np.int64,
+    )
+
+
+# --- where pieces go --------------------------------------------------------------------------
+
+
+def copies_of(piece: Piece, term_copies: int) -> int:
+    """Return to how many rows a piece goes: terms of the term chunk to as many as asked for.
+
+    >>> piece = Piece(kind="term", terms=("flu",), copies=1, chunk=0, low=0, high=2)
+    >>> copies_of(piece, 3)
+    2
+    """
+    wanted = term_copies if piece.kind == "term" else piece.copies
+    return min(wanted, piece.high - piece.low)
+
+
+def place_at_random(pool: Pool, rng: np.random.Generator, *, term_copies: int = 1) -> Placed:
+    """Return rows for each piece, as in a world drawn at random: one piece of a chunk per row.
+
+    >>> pool = Pool(first=0, starts=np.array([0, 2]), anchors=(("a",), ("b",)),
+    ...             values=np.array([0, 1]), pieces=(
+    ...     Piece(kind="record", terms=("x",), copies=2, chunk=0, low=0, high=2),))
+    >>> [sorted(rows.tolist()) for rows in place_at_random(pool, np.random.default_rng(1))]
+    [[0, 1]]
+    """
+    placed: list[Int64Array] = [np.empty(0, np.int64)] * len(pool.pieces)
+    for places in pool.chunks().values():
+        piece = pool.pieces[places[0]]
+        rows = piece.low + rng.permutation(piece.high - piece.low)
+        start = 0
+        for place in places:
+            end = start + copies_of(pool.pieces[place], term_copies)
+            placed[place] = rows[start:end]
+            start = end
+    return placed
+
+
+def assembled(pool: Pool, placed: Placed) -> list[ClusterGuess]:
+    """Return the records of a pool's clusters with each piece in its rows.
+
+    A row that is given two sub-records of one chunk that share a term has it once.
+
+    >>> pool = Pool(first=4, starts=np.array([0, 2]), anchors=(("a",), ()),
+    ...             values=np.array([0, 1]), pieces=(
+    ...     Piece(kind="term", terms=("x",), copies=1, chunk=0, low=0, high=2),))
+    >>> [said] = assembled(pool, [np.array([1])])
+    >>> said.cluster, said.attached
+    (4, ((), (('term', 'x'),)))
+    """
+    attached: list[set[tuple[str, str]]] = [set() for _ in range(len(pool))]
+    for piece, rows in zip(pool.pieces, placed, strict=True):
+        for row in rows.tolist():
+            attached[row].update((piece.kind, term) for term in piece.terms)
+    return [
+        ClusterGuess(
+            cluster=cluster,
+            anchors=pool.anchors[low:high],
+            attached=tuple(tuple(sorted(row)) for row in attached[low:high]),
+        )
+        for cluster, low, high in pool.clusters()
+    ]
+
+
+def pairs_in_rows(pool: Pool, placed: Placed) -> list[tuple[int, str, str]]:
+    """Return the pairs of term-chunk terms that stand in one row, each with its cluster.
+
+    >>> pool = Pool(first=4, starts=np.array([0, 2]), anchors=(("a",), ()),
+    ...             values=np.array([0, 1]), pieces=tuple(
+    ...     Piece(kind="term", terms=(term,), copies=1, chunk=i, low=0, high=2)
+    ...     for i, term in enumerate("xyz")))
+    >>> pairs_in_rows(pool, [np.array([1]), np.array([0]), np.array([1])])
+    [(4, 'x', 'z')]
+    """
+    held: list[list[str]] = [[] for _ in range(len(pool))]
+    for piece, rows in zip(pool.pieces, placed, strict=True):
+        if piece.kind == "term":
+            for row in rows.tolist():
+                held[row].append(piece.terms[0])
+    found = []
+    for cluster, low, high in pool.clusters():
+        together = (pair for terms in held[low:high] for pair in combinations(sorted(terms), 2))
+        found += [(cluster, first, second) for first, second in dict.fromkeys(together)]
+    return found
+
+
+def check_copies(term_copies: int) -> None:
+    """Refuse a number of copies that is none.
+
+    >>> check_copies(0)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: term_copies is 0. To fix: use a whole number of at least 1.
+    """
+    if isinstance(term_copies, bool) or not isinstance(term_copies, int) or term_copies < 1:
+        raise ParameterError(
+            f"term_copies is {term_copies!r}", fix="use a whole number of at least 1"
+        )

@@ -1,0 +1,282 @@
+"""Prior: put pieces where most records would hold them by counting alone, without any meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import exp, lgamma, log
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.attack.base import check_applies
+from setveil.attack.pieces import (
+    DISASSOCIATED,
+    assembled,
+    check_copies,
+    pairs_in_rows,
+    place_at_random,
+    pools,
+)
+from setveil.attack.reassociation_guess import ReassociationGuess
+from setveil.registry import register
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from setveil.attack.pieces import Placed, Pool
+    from setveil.data.table import Int64Array
+    from setveil.release.disassociated import DisassociatedRelease
+
+Floats = npt.NDArray[np.float64]
+
+COPIES_DOC = "rows that a term of the term chunk is attached to"
+CACHED = 4096
+
+
+@register("attack", "prior", paper="setveil")
+@dataclass(frozen=True, kw_only=True)
+class Prior:
+    """Attach pieces to the anchors that most records show: counts alone, no meaning.
+
+    In a cluster of n records an anchor stands in m rows, and a piece in c records. If pieces were
+    put anywhere, the number of the anchor's rows that hold the piece would be binomial, m times a
+    chance of c / n. Copies are given out by the largest chances that an anchor holds at least
+    one, two, … of them; a row takes one piece of a chunk.
+
+    Parameters
+    ----------
+    term_copies
+        How many rows a term of the term chunk is attached to; a release does not say how many
+        records held it. More copies find more, and more of them are wrong.
+
+    Notes
+    -----
+    Whatever an attack finds by the meaning of terms, it should find more than this one.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> table = TransactionTable.from_rows([["a", "b", "t"], ["a", "c"], ["a", "b", "c"]])
+    >>> plan = Plan(records=[0, 1, 2], domains=((0, 1), (2,)), terms=(3,))
+    >>> release, _ = publish_disassociated(table, [plan])
+    >>> guess = Prior().run(release, rng=np.random.default_rng(4))
+    >>> sorted(guess.clusters[0].records())
+    [('a', 'b', 'c'), ('a', 'b', 't'), ('a', 'c')]
+    """
+
+    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
+    requires: ClassVar[frozenset[str]] = frozenset()
+
+    term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
+
+    def __post_init__(self) -> None:
+        check_copies(self.term_copies)
+
+    def run(
+        self, release: DisassociatedRelease, *, rng: np.random.Generator | None = None
+    ) -> ReassociationGuess:
+        """Return the records put together by counts.
+
+        Parameters
+        ----------
+        release
+            What is attacked.
+        rng
+            Decides between equal chances, and among equal rows; without it always the same way.
+        """
+        check_applies("prior", self.applies_to, release)
+        rng = np.random.default_rng(0) if rng is None else rng
+        found = pools(release)
+        placed = [place_by_prior(pool, rng, term_copies=self.term_copies) for pool in found]
+        return reassociated("prior", found, placed, rng, term_copies=self.term_copies)
+
+
+def reassociated(
+    attack: str,
+    found: Sequence[Pool],
+    placed: Sequence[Placed],
+    rng: np.random.Generator,
+    *,
+    term_copies: int = 1,
+    pairs: Sequence[tuple[int, str, str]] | None = None,
+    notes: Sequence[str] = (),
+) -> ReassociationGuess:
+    """Return a guess beside its baselines, with as many copies of terms.
+
+    Parameters
+    ----------
+    attack
+        The attack's name.
+    found, placed
+        The pools of a release, and for each the rows of its pieces.
+    rng
+        Draws the baselines.
+    term_copies
+        As the attack had it.
+    pairs
+        Which terms are said to come from one record; without them those that stand in one row.
+    notes
+        What a reader should know.
+    """
+    baselines = {
+        "random": _guess(
+            "random", found, [place_at_random(p, rng, term_copies=term_copies) for p in found]
+        ),
+        "prior": _guess(
+            "prior", found, [place_by_prior(p, rng, term_copies=term_copies) for p in found]
+        ),
+    }
+    return _guess(attack, found, placed, pairs=pairs, baselines=baselines, notes=tuple(notes))
+
+
+def _guess(
+    attack: str,
+    found: Sequence[Pool],
+    placed: Sequence[Placed],
+    *,
+    pairs: Sequence[tuple[int, str, str]] | None = None,
+    baselines: dict[str, ReassociationGuess] | None = None,
+    notes: tuple[str, ...] = (),
+) -> ReassociationGuess:
+    if pairs is None:
+        pairs = [
+            pair
+            for pool, rows in zip(found, placed, strict=True)
+            for pair in pairs_in_rows(pool, rows)
+        ]
+    return ReassociationGuess(
+        attack=attack,
+        clusters=tuple(
+            cluster
+            for pool, rows in zip(found, placed, strict=True)
+            for cluster in assembled(pool, rows)
+        ),
+        pairs=tuple(pairs),
+        baselines={} if baselines is None else baselines,
+        notes=notes,
+    )
+
+
+def place_by_prior(
+    pool: Pool,
+    rng: np.random.Generator,
+    *,
+    term_copies: int = 1,
+    kinds: Sequence[str] = ("record", "shared", "term"),
+) -> Placed:
+    """Return rows for each piece by counts; for pieces of other kinds none.
+
+    >>> from setveil.attack.pieces import Piece, Pool
+    >>> pool = Pool(first=0, starts=np.array([0, 3]), anchors=(("a",), ("b",), ("b",)),
+    ...             values=np.array([0, 1, 1]), pieces=(
+    ...     Piece(kind="record", terms=("x",), copies=2, chunk=0, low=0, high=3),))
+    >>> rows, = place_by_prior(pool, np.random.default_rng(1))
+    >>> sorted(pool.values[rows].tolist())
+    [0, 1]
+    """
+    placed: list[Int64Array] = [np.empty(0, np.int64)] * len(pool.pieces)
+    terms: dict[int, list[int]] = {}
+    for places in pool.chunks().values():
+        piece = pool.pieces[places[0]]
+        if piece.kind not in kinds:
+            continue
+        if piece.kind == "term":
+            terms.setdefault(piece.low, []).extend(places)
+            continue
+        for place, rows in _fill(pool, places, rng).items():
+            placed[place] = np.array(rows, dtype=np.int64)
+    for low, places in terms.items():
+        values = pool.values[low : pool.pieces[places[0]].high]
+        chances = np.full(len(values), 1 / len(values))
+        for place in places:
+            placed[place] = low + rows_of_term(chances, values, term_copies, rng)
+    return placed
+
+
+def rows_of_term(
+    chances: Floats, values: Int64Array, copies: int, rng: np.random.Generator
+) -> Int64Array:
+    """Return the rows that a term of the term chunk is attached to: by the largest tails.
+
+    Parameters
+    ----------
+    chances
+        For each row of the cluster the chance that it holds the term, above 0.
+    values
+        For each row a number: equal ones for equal anchors. Of these, the rows of the greatest
+        chances are taken.
+    copies
+        How many rows are wanted, at most.
+    rng
+        Breaks ties.
+
+    Examples
+    --------
+    >>> rows_of_term(np.array([0.3, 0.4, 0.3]), np.array([1, 1, 0]), 1, np.random.default_rng(0))
+    array([1])
+    """
+    order = np.lexsort((rng.random(len(values)), -chances, values))
+    _, start, sizes = np.unique(values[order], return_index=True, return_counts=True)
+    means = np.add.reduceat(chances[order], start) / sizes
+    # In this order a value's rows stand together, the likeliest first: tail j goes to the j-th.
+    tails = [
+        tail
+        for size, mean in zip(sizes.tolist(), means.tolist(), strict=True)
+        for tail in upper_tails(size, mean)
+    ]
+    best = np.lexsort((rng.random(len(tails)), -np.array(tails)))[:copies]
+    return order[best]
+
+
+def _fill(pool: Pool, places: Sequence[int], rng: np.random.Generator) -> dict[int, list[int]]:
+    """Return the rows of the pieces of one chunk: the largest tails first, one piece per row."""
+    low, high = pool.pieces[places[0]].low, pool.pieces[places[0]].high
+    free = pool.rows_of_values(low, high)
+    for rows in free.values():
+        rng.shuffle(rows)
+    left = {place: pool.pieces[place].copies for place in places}
+    chances, offers = list[float](), list[tuple[int, int]]()
+    for place in places:
+        for value, rows in free.items():
+            chance = pool.pieces[place].copies / (high - low)
+            tails = upper_tails(len(rows), chance)[: left[place]]
+            chances += tails
+            offers += [(place, value)] * len(tails)
+    found: dict[int, list[int]] = {place: [] for place in places}
+    # The tails of one anchor fall: its next copy is never offered before the one it follows.
+    for offer in np.lexsort((rng.random(len(chances)), -np.array(chances))).tolist():
+        place, value = offers[offer]
+        if left[place] and free[value]:
+            left[place] -= 1
+            found[place].append(free[value].pop())
+    return found
+
+
+@lru_cache(maxsize=CACHED)
+def upper_tails(rows: int, chance: float) -> tuple[float, ...]:
+    """Return the chances that at least 1, 2, … of some rows hold a piece.
+
+    Parameters
+    ----------
+    rows
+        How many rows an anchor has.
+    chance
+        Chance that one of them holds the piece, above 0; taken as 1 where it is more.
+
+    Examples
+    --------
+    >>> [round(each, 4) for each in upper_tails(2, 1 / 4)]
+    [0.4375, 0.0625]
+    """
+    if chance >= 1:
+        return (1.0,) * rows
+    inside, outside = log(chance), log(1 - chance)
+    whole = lgamma(rows + 1)
+    exactly = [
+        exp(whole - lgamma(j + 1) - lgamma(rows - j + 1) + j * inside + (rows - j) * outside)
+        for j in range(1, rows + 1)
+    ]
+    return tuple(np.cumsum(exactly[::-1])[::-1].tolist())

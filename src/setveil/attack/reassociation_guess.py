@@ -1,0 +1,158 @@
+"""What an attack on a disassociated release says: which pieces came from one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from operator import lt
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from setveil.attack.guess import Guess
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PIECES = ("record", "shared", "term")
+"""Where an attached term was published: in a record chunk, a shared chunk, or the term chunk."""
+
+Content = tuple[str, ...]
+Attached = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterGuess:
+    """The records of one cluster, put together again.
+
+    Parameters
+    ----------
+    cluster
+        Its number in the release.
+    anchors
+        For each of its records the sub-record that it is known by: that of the anchor chunk.
+        Records beyond the anchor chunk's sub-records have an empty one. Rows with equal content
+        stand for the same records in any order.
+    attached
+        For each of its records the terms that are said to belong to it besides, each with the
+        kind of chunk that published it (see :data:`PIECES`), sorted.
+
+    Examples
+    --------
+    >>> said = ClusterGuess(cluster=0, anchors=[["flu"], []],
+    ...                     attached=[[["record", "rash"], ["term", "gout"]], []])
+    >>> said.records()
+    (('flu', 'gout', 'rash'), ())
+    """
+
+    cluster: int
+    anchors: tuple[Content, ...]
+    attached: tuple[Attached, ...]
+
+    def __post_init__(self) -> None:
+        anchors = tuple(tuple(content) for content in self.anchors)
+        attached = tuple(tuple((kind, term) for kind, term in row) for row in self.attached)
+        object.__setattr__(self, "anchors", anchors)
+        object.__setattr__(self, "attached", attached)
+        if isinstance(self.cluster, bool) or not isinstance(self.cluster, int) or self.cluster < 0:
+            raise ParameterError(f"a cluster has the number {self.cluster!r}")
+        if len(anchors) != len(attached):
+            raise ParameterError(
+                f"cluster {self.cluster} has {len(anchors)} anchors, and {len(attached)} rows of "
+                "what is attached to them"
+            )
+        for content, row in zip(anchors, attached, strict=True):
+            terms = [*content, *(term for _, term in row)]
+            if not all(isinstance(term, str) for term in terms) or len(set(terms)) < len(terms):
+                raise ParameterError(f"a record of cluster {self.cluster} is not a set of terms")
+            if any(kind not in PIECES for kind, _ in row):
+                raise ParameterError(
+                    f"a term of cluster {self.cluster} comes from none of {', '.join(PIECES)}"
+                )
+
+    def records(self) -> tuple[Content, ...]:
+        """Return the records as the attack believes them to have been, each sorted."""
+        return tuple(
+            tuple(sorted([*content, *(term for _, term in row)]))
+            for content, row in zip(self.anchors, self.attached, strict=True)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the cluster as JSON values."""
+        return {
+            "cluster": self.cluster,
+            "anchors": [list(content) for content in self.anchors],
+            "attached": [[list(pair) for pair in row] for row in self.attached],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReassociationGuess(Guess):
+    """Which pieces of a disassociated release an attack believes to come from one record.
+
+    Parameters
+    ----------
+    clusters
+        One for each cluster of the release, in its order.
+    pairs
+        A cluster and two terms of its term chunk that are said to come from one record, the
+        first before the second by name.
+    baselines
+        What guessing without the attack says of the same release: ``"random"``, and ``"prior"``,
+        which counts but knows no meaning. They have none themselves.
+    notes
+        What a reader should know: terms that were unknown, what could not be decided.
+
+    Examples
+    --------
+    >>> said = ClusterGuess(cluster=0, anchors=[["flu"], []],
+    ...                     attached=[[["term", "gout"], ["term", "rash"]], []])
+    >>> guess = ReassociationGuess(attack="aba", clusters=(said,), pairs=((0, "gout", "rash"),))
+    >>> ReassociationGuess.from_json(guess.to_json()) == guess
+    True
+    """
+
+    kind: ClassVar[str] = "reassociation"
+
+    clusters: tuple[ClusterGuess, ...]
+    pairs: tuple[tuple[int, str, str], ...] = ()
+    baselines: Mapping[str, ReassociationGuess] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clusters", tuple(self.clusters))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        pairs = tuple(map(tuple, self.pairs))
+        object.__setattr__(self, "pairs", pairs)
+        numbers = [guess.cluster for guess in self.clusters]
+        if numbers != sorted(set(numbers)):
+            raise ParameterError("a guess has its clusters once each, in order")
+        # There may be millions of pairs: columns are compared, not one pair after the other.
+        clusters, first, second = zip(*pairs, strict=True) if pairs else ((), (), ())
+        if (
+            len(set(pairs)) < len(pairs)
+            or not set(clusters) <= set(numbers)
+            or not all(map(lt, first, second))
+        ):
+            raise ParameterError("a pair is two terms in order of one cluster, said once")
+        if any(each.baselines for each in self.baselines.values()):
+            raise ParameterError("a baseline has no baselines")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the guess as JSON values."""
+        return {
+            "attack": self.attack,
+            "notes": list(self.notes),
+            "clusters": [cluster.to_json() for cluster in self.clusters],
+            "pairs": [list(pair) for pair in self.pairs],
+            "baselines": {name: each.to_json() for name, each in self.baselines.items()},
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return the guess that :meth:`to_json` described."""
+        return cls(
+            attack=content["attack"],
+            clusters=tuple(ClusterGuess(**cluster) for cluster in content["clusters"]),
+            pairs=content["pairs"],
+            baselines={name: cls.from_json(each) for name, each in content["baselines"].items()},
+            notes=content["notes"],
+        )

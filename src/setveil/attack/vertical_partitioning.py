@@ -1,0 +1,315 @@
+"""VPA: records are right if parting them again gives the published chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from setveil.attack.assignments import ranked
+from setveil.attack.base import check_applies
+from setveil.attack.piece_scores import average, piece_scores, place_best
+from setveil.attack.pieces import DISASSOCIATED, check_copies, place_at_random, pools
+from setveil.attack.prior import COPIES_DOC, reassociated
+from setveil.attack.reassociation import BIBTEX, PAPER
+from setveil.errors import ParameterError
+from setveil.kernels.disassociation import TERM_CHUNK, vertical_partition
+from setveil.registry import register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from setveil.attack.piece_scores import Floats
+    from setveil.attack.pieces import Piece, Pool
+    from setveil.attack.reassociation_guess import ReassociationGuess
+    from setveil.data.table import Int64Array
+    from setveil.relatedness.base import Relatedness
+    from setveil.release.disassociated import DisassociatedRelease
+
+    Progress = Callable[[str, int, int], None]
+
+TERMS = ("aba", "random")
+
+
+class Disassociator(Protocol):
+    """What the attack must know of the method that made a release: its k and its m."""
+
+    @property
+    def k(self) -> int:
+        """Least support of what stands in a chunk."""
+        ...
+
+    @property
+    def m(self) -> int:
+        """Greatest size of a set that is held to it."""
+        ...
+
+
+@register("attack", "vpa", paper=PAPER, bibtex=BIBTEX)
+@dataclass(frozen=True, kw_only=True)
+class VPA:
+    """Vertical-partitioning attack: try combinations of chunks until parting them gives these.
+
+    Sub-records of a second chunk are combined with those of the anchor chunk in the way of the
+    greatest total relatedness that gives each row one at most. The combined records are parted
+    as the anonymizer would part them; if that gives the two chunks as they are published, the
+    combination is taken, else the next in order of total relatedness is tried. Then the third
+    chunk is combined with the outcome, and so on. Shared chunks are attached as ABA does.
+
+    Parameters
+    ----------
+    combinations
+        How many combinations of a chunk are tried; if none gives the published chunks, the
+        first is taken. How often that was is reported.
+    terms
+        Whether terms of the term chunk are attached as ABA does, or at random as in the paper.
+    term_copies
+        How many rows a term of the term chunk is attached to.
+
+    Notes
+    -----
+    A method that went on after vertical partitioning (moved items to the term chunk, or deleted
+    occurrences) published chunks that no combination gives back.
+
+    Examples
+    --------
+    >>> VPA(combinations=0)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: combinations is 0. To fix: use a whole number of at least 1.
+
+    References
+    ----------
+    A. AlShuhail, J. Shao: Semantic attack on disassociated transaction data. SN Computer Science
+    4, 2023.
+
+    Departures: the paper does not bound the number of combinations, and attaches terms of the
+    term chunk at random.
+    """
+
+    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
+    requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
+    accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
+
+    combinations: int = field(default=20, metadata={"doc": "combinations of a chunk to be tried"})
+    terms: str = field(
+        default="aba",
+        metadata={"doc": "how terms of the term chunk are attached", "choices": TERMS},
+    )
+    term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
+
+    def __post_init__(self) -> None:
+        check_copies(self.term_copies)
+        tried = self.combinations
+        if isinstance(tried, bool) or not isinstance(tried, int) or tried < 1:
+            raise ParameterError(
+                f"combinations is {tried!r}", fix="use a whole number of at least 1"
+            )
+        if self.terms not in TERMS:
+            raise ParameterError(f"terms is {self.terms!r}", fix=f"use {' or '.join(TERMS)}")
+
+    def run(
+        self,
+        release: DisassociatedRelease,
+        *,
+        relatedness: Relatedness,
+        anonymizer: Disassociator,
+        rng: np.random.Generator | None = None,
+        progress: Progress | None = None,
+    ) -> ReassociationGuess:
+        """Return the records put together by relatedness, and by parting them again.
+
+        Parameters
+        ----------
+        release
+            What is attacked.
+        relatedness
+            How far apart terms are.
+        anonymizer
+            What the release was made with; only its k and m are used.
+        rng
+            Breaks ties and draws the baselines; without it always the same way.
+        progress
+            Told how many clusters are done.
+
+        Raises
+        ------
+        NotApplicable
+            The source of relatedness cannot tell any row from another.
+        ParameterError
+            The anonymizer has no k and m, or scipy is not installed.
+        """
+        check_applies("vpa", self.applies_to, release)
+        k, m = getattr(anonymizer, "k", None), getattr(anonymizer, "m", None)
+        if not isinstance(k, int) or not isinstance(m, int):
+            raise ParameterError(
+                "vpa parts records as the anonymizer did, and this one has no k and m",
+                fix="give the anonymizer that made the release, such as Disassociate(k=5, m=2)",
+            )
+        rng = np.random.default_rng(0) if rng is None else rng
+        found = pools(release)
+        kinds = ("record", "shared", "term")
+        scored = piece_scores(found, relatedness, dict.fromkeys(kinds, average))
+        placed = []
+        chunks = failed = 0
+        for number, (pool, scores) in enumerate(zip(found, scored.tables, strict=True)):
+            rows = list(place_best(pool, scores, rng, term_copies=self.term_copies))
+            if self.terms == "random":
+                drawn = place_at_random(pool, rng, term_copies=self.term_copies)
+                for place, piece in enumerate(pool.pieces):
+                    rows[place] = drawn[place] if piece.kind == "term" else rows[place]
+            made = combined(pool, scores, rng, k=k, m=m, most=self.combinations)
+            for place, own in made.placed.items():
+                rows[place] = own
+            placed.append(rows)
+            chunks += made.chunks
+            failed += made.failed
+            if progress is not None:
+                progress("combining chunks", number + 1, len(found))
+        notes = list(scored.notes)
+        if failed:
+            notes.append(
+                f"for {failed:,} of {chunks:,} chunks none of the first {self.combinations} "
+                "combinations gives the published chunks: the first was taken"
+            )
+        return reassociated("vpa", found, placed, rng, term_copies=self.term_copies, notes=notes)
+
+
+class Combination(NamedTuple):
+    """The record chunks of a pool, combined with their anchor chunks.
+
+    Parameters
+    ----------
+    placed
+        For each piece of a record chunk its rows.
+    chunks, failed
+        How many chunks were combined, and how many of these in no way that was tried so that
+        parting gives the published chunks.
+    """
+
+    placed: dict[int, Int64Array]
+    chunks: int
+    failed: int
+
+
+def combined(
+    pool: Pool,
+    scores: Sequence[Floats],
+    rng: np.random.Generator,
+    *,
+    k: int,
+    m: int,
+    most: int,
+) -> Combination:
+    """Return for each piece of a record chunk the rows of the first combination that is right.
+
+    Parameters
+    ----------
+    pool, scores
+        What is put together, and how well pieces fit.
+    rng
+        Breaks ties.
+    k, m
+        Of the vertical partitioning.
+    most
+        How many combinations of a chunk are tried.
+
+    Examples
+    --------
+    Of {a}, {a}, {a, b}, {a, b} and {c}, {c} only one combination is parted into {a, b} and {c}
+    again: a chunk of all three would be 2^2-anonymous if both c stood beside b, or none.
+
+    >>> from setveil.attack.pieces import Piece, Pool
+    >>> pool = Pool(first=0, starts=np.array([0, 4]), values=np.array([0, 0, 1, 1]),
+    ...             anchors=(("a", "b"), ("a", "b"), ("a",), ("a",)), pieces=(
+    ...     Piece(kind="record", terms=("c",), copies=2, chunk=0, low=0, high=4),))
+    >>> made = combined(pool, [np.array([0.9, 0.9, 0.1, 0.1])], np.random.default_rng(0), k=2, m=2,
+    ...                 most=5)
+    >>> sorted(pool.values[made.placed[0]].tolist()), made.failed
+    ([0, 1], 0)
+    """
+    contents = [frozenset(content) for content in pool.anchors]
+    domains = {}
+    for _, low, high in pool.clusters():
+        anchor = frozenset[str]().union(*contents[low:high])
+        domains[low] = {anchor} if anchor else set()
+    placed: dict[int, Int64Array] = {}
+    chunks = failed = 0
+    for places in pool.chunks().values():
+        piece = pool.pieces[places[0]]
+        if piece.kind != "record":
+            continue
+        domains[piece.low].add(frozenset(t for place in places for t in pool.pieces[place].terms))
+        own = contents[piece.low : piece.high]
+        table = np.stack([scores[place] for place in places])
+        ways = _ways([pool.pieces[place] for place in places], table, own, rng)
+        tried = list[Way]()
+        for way in islice(ways, most):
+            tried.append(way)
+            if parted(way.contents, k, m) == domains[piece.low]:
+                break
+        else:
+            failed += 1
+            del tried[1:]
+        chunks += 1
+        contents[piece.low : piece.high] = tried[-1].contents
+        placed |= dict(zip(places, tried[-1].rows, strict=True))
+    return Combination(placed, chunks, failed)
+
+
+class Way(NamedTuple):
+    """One way to combine a chunk with rows: each piece's rows, and what all rows then hold."""
+
+    rows: list[Int64Array]
+    contents: list[frozenset[str]]
+
+
+def _ways(
+    pieces: Sequence[Piece],
+    table: Floats,
+    contents: Sequence[frozenset[str]],
+    rng: np.random.Generator,
+) -> Iterator[Way]:
+    """Return the ways to combine the pieces of a chunk with rows, the best related first."""
+    there = np.isfinite(table)
+    # A row without an anchor is worse than any other, but a piece may have to go there.
+    table = np.where(there, table, table[there].min() - 1 if there.any() else 0.0)
+    alike: dict[frozenset[str], list[int]] = {}
+    for row in rng.permutation(len(contents)).tolist():
+        alike.setdefault(contents[row], []).append(row)
+    groups = list(alike.values())
+    order = rng.permutation(len(pieces))
+    counts = np.array([pieces[i].copies for i in order.tolist()])
+    room = np.array([len(rows) for rows in groups])
+    for way in ranked(table[order][:, [rows[0] for rows in groups]], counts, room):
+        found: list[list[int]] = [[] for _ in pieces]
+        made = list(contents)
+        for group, rows in enumerate(groups):
+            takers = np.repeat(order, way[:, group]).tolist()
+            for row, taker in zip(rows, takers, strict=False):
+                found[taker].append(pieces[taker].low + row)
+                made[row] |= frozenset(pieces[taker].terms)
+        yield Way([np.array(rows, dtype=np.int64) for rows in found], made)
+
+
+def parted(records: Sequence[frozenset[str]], k: int, m: int) -> set[frozenset[str]] | None:
+    """Return the domains of the chunks that records are parted into; None if terms are left over.
+
+    >>> sorted(map(sorted, parted([frozenset("ab"), frozenset("abc"), frozenset("ac")], 2, 2)))
+    [['a', 'b'], ['c']]
+    >>> parted([frozenset("ab"), frozenset("a")], 2, 2) is None
+    True
+    """
+    names = sorted(frozenset[str]().union(*records))
+    number = {name: i for i, name in enumerate(names)}
+    rows = [sorted(number[name] for name in record) for record in records]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    items = np.array([item for row in rows for item in row], dtype=np.int32)
+    terms, chunk = vertical_partition(offsets, items, len(names), k, m)
+    if (chunk == TERM_CHUNK).any():
+        return None
+    found: dict[int, set[str]] = {}
+    for term, place in zip(terms.tolist(), chunk.tolist(), strict=True):
+        found.setdefault(place, set()).add(names[term])
+    return {frozenset(domain) for domain in found.values()}

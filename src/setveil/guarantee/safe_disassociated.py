@@ -1,0 +1,214 @@
+"""Safe disassociation: chunks that also give no item away for certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil.errors import ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.certain_links import Holdings, certain_links
+from setveil.guarantee.cover import greatest_chance, link_at
+from setveil.guarantee.disassociated import SHOWN, Disassociated, chunks_of
+from setveil.guarantee.thresholds import exact_share, share_as_json
+from setveil.registry import register
+
+if TYPE_CHECKING:
+    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.release.base import Release
+    from setveil.release.disassociated import DisassociatedRelease
+
+
+@register(
+    "guarantee",
+    "safe-disassociated",
+    paper="Awad, Al Bouna, Couchot & Philippe 2019",
+    bibtex="""
+    @article{awad2019safe,
+      author  = {Awad, Nancy and Al Bouna, Bechara and Couchot, Jean-Fran{\\c c}ois
+                 and Philippe, Laurent},
+      title   = {Safe Disassociation of Set-Valued Datasets},
+      journal = {Journal of Intelligent Information Systems},
+      volume  = {53}, number = {3}, pages = {547--562}, year = {2019}
+    }
+    """,
+)
+@dataclass(frozen=True, kw_only=True)
+class SafeDisassociated:
+    """Disassociated, and no items of a person give away another one that stands in another chunk.
+
+    Beside what :class:`~setveil.guarantee.Disassociated` asks, which includes that nothing is
+    narrowed down to fewer than k records: where somebody knows items of a person and the person's
+    cluster, an item y of another chunk is never certain, and its chance is at most `max_share`.
+    Under independent placement the chance is the share of the cluster's records that hold y. In a
+    cluster without a term chunk all originals are alike likely, and the chance is counted exactly
+    as a fraction (it is never greater).
+
+    It says nothing of links within a chunk, which are published as they are, nor of somebody who
+    knows how the method decides. With `max_share` 1 a chance of (n − 1)/n is allowed.
+
+    Parameters
+    ----------
+    k, m, work
+        As for ``disassociated``.
+    max_share
+        Greatest chance of an item that other items give away; 1 forbids certainty only.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import Plan, publish_disassociated
+    >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
+    >>> plan = Plan(records=[0, 1, 2, 3], domains=((0, 2), (1,)), terms=())
+    >>> release, _ = publish_disassociated(table, [plan])
+    >>> verdict = SafeDisassociated(k=2, m=2).check(release)
+    >>> verdict.reason
+    '1 item in 1 of 1 clusters is given away for certain; for who does not know the cluster, \
+1 set of at most 2 items gives one away'
+    >>> verdict.witnesses[0].items, verdict.witnesses[0].consequent
+    (('b',), 'y')
+
+    Without one y the release is safe, and y has a chance of 3/4 for whoever holds b.
+
+    >>> release, _ = publish_disassociated(table, [plan], removed=[(0, 2)])
+    >>> SafeDisassociated(k=2, m=2).check(release).holds
+    True
+    >>> verdict = SafeDisassociated(k=2, m=2, max_share="1/2").check(release)
+    >>> verdict.witnesses[0].consequent, verdict.witnesses[0].confidence
+    ('a', Fraction(3, 4))
+
+    References
+    ----------
+    N. Awad, B. Al Bouna, J.-F. Couchot, L. Philippe: Safe disassociation of set-valued datasets,
+    Journal of Intelligent Information Systems 53, 2019. The detectors are exact, by a derivation
+    of our own that is compared with all originals of small clusters.
+    """
+
+    k: int = field(default=5, metadata={"doc": "least number of records"})
+    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
+    max_share: Fraction = field(
+        default=Fraction(1), metadata={"doc": "greatest chance of an item; 1: below certainty"}
+    )
+    work: int = field(
+        default=1_000_000,
+        metadata={"doc": "most itemsets of a joint cluster that are looked at one by one"},
+    )
+
+    def __post_init__(self) -> None:
+        Disassociated(k=self.k, m=self.m, work=self.work)
+        object.__setattr__(self, "max_share", exact_share("max_share", self.max_share))
+        if not self.max_share:
+            raise ParameterError("max_share is 0", fix="use a number above 0, at most 1")
+
+    def check(self, published: Release | TransactionTable) -> Verdict:
+        """Decide from the clusters and chunks alone; witnesses are links that are too likely."""
+        release = chunks_of(published)
+        plain = Disassociated(k=self.k, m=self.m, work=self.work).check(release)
+        if not plain.holds:
+            return plain
+        held = Holdings.of(release)
+        likely = self._too_likely(release, held)
+        if not likely:
+            return Verdict(
+                holds=True,
+                exact=plain.exact,
+                reason=f"{plain.reason}; no item of another chunk is certain"
+                + ("" if self.max_share == 1 else f" or likelier than {self.max_share}"),
+                checked=plain.checked + len(held.item),
+            )
+        return self._broken(release, held, likely, plain)
+
+    def _too_likely(
+        self, release: DisassociatedRelease, held: Holdings
+    ) -> list[tuple[Fraction, int]]:
+        """Return the holdings that others give away, with their chances, the likeliest first."""
+        share = self.max_share
+        # Compared in whole numbers: support / records against the fraction that was written.
+        above = held.support * share.denominator > held.records * share.numerator
+        suspects = np.flatnonzero(((held.support == held.records) | above) & (held.outside() > 0))
+        # Terms of a term chunk may be in any number of records: their chance is not published.
+        suspects = suspects[(held.chunk[suspects] >= 0) | (held.records[suspects] == 1)]
+        found = [(self._chance(release, held, int(place)), int(place)) for place in suspects]
+        return sorted(
+            ((chance, place) for chance, place in found if chance > share or chance == 1),
+            key=lambda link: (-link[0], link[1]),
+        )
+
+    def _chance(self, release: DisassociatedRelease, held: Holdings, place: int) -> Fraction:
+        cluster, support = int(held.cluster[place]), int(held.support[place])
+        independent = Fraction(support, int(held.records[place]))
+        bare = release.term_offsets[cluster] == release.term_offsets[cluster + 1]
+        if independent == 1 or not bare or release.in_joint[cluster]:
+            return independent
+        first, last = release.chunk_starts[[cluster, cluster + 1]].tolist()
+        rows = np.diff(release.chunk_offsets[first : last + 1]).tolist()
+        chunk = int(held.chunk[place]) - first
+        return greatest_chance(int(release.sizes[cluster]), rows, chunk, support, self.m)
+
+    def _broken(
+        self,
+        release: DisassociatedRelease,
+        held: Holdings,
+        likely: list[tuple[Fraction, int]],
+        plain: Verdict,
+    ) -> Verdict:
+        places: Int64Array = np.array([place for _, place in likely])
+        clusters = len(np.unique(held.cluster[places]))
+        certain = sum(chance == 1 for chance, _ in likely)
+        reason = (
+            f"{_number(len(likely), 'item')} in {clusters:,} of {len(release.sizes):,} clusters "
+            f"{'are' if len(likely) > 1 else 'is'} given away "
+        )
+        if certain < len(likely):
+            reason += f"with a chance above {self.max_share}, {certain:,} for certain"
+        else:
+            reason += "for certain"
+        if certain:
+            found = certain_links(release, held, self.m)
+            reason += (
+                f"; for who does not know the cluster, {_number(len(found), 'set')} of at most "
+                f"{_number(found.largest, 'item')} give{'s' if len(found) == 1 else ''} one away"
+            )
+        required = "below 1" if self.max_share == 1 else f"at most {self.max_share}"
+        witnesses = []
+        for chance, place in likely[:SHOWN]:
+            link = link_at(release, held, place, chance)
+            witnesses.append(
+                Witness(
+                    items=link.given,
+                    support=link.support,
+                    required=f"{required}, but {chance} in cluster {link.cluster}",
+                    consequent=link.item,
+                    confidence=chance,
+                )
+            )
+        return Verdict(
+            holds=False,
+            exact=True,
+            reason=reason,
+            checked=plain.checked + len(held.item),
+            witnesses=tuple(witnesses),
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> SafeDisassociated(k=5, m=2).describe()
+        'any at most 2 items of a person may be those of at least 5 records, and give away no \
+item of another chunk for certain'
+        """
+        plain = Disassociated(k=self.k, m=self.m).describe()
+        if self.max_share == 1:
+            return f"{plain}, and give away no item of another chunk for certain"
+        return f"{plain}, and give away items of other chunks with a chance of {self.max_share}"
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of the promise as JSON values; the bound on work is none."""
+        return {"k": self.k, "m": self.m, "max_share": share_as_json(self.max_share)}
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

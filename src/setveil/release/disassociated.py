@@ -1,0 +1,399 @@
+"""Releases of records cut into chunks, so that nothing says which pieces belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, overload
+
+import numpy as np
+
+from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.errors import ParameterError
+from setveil.release import chunk_checks
+from setveil.release.base import Bounds, Key, Matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from setveil.data.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A bag of sub-records, none of them empty, in canonical order.
+
+    Parameters
+    ----------
+    subrecords
+        Parts of records, longer ones first, then by content.
+    first, last
+        The clusters it belongs to, `last` not included. A record chunk belongs to one, a shared
+        chunk to all clusters of a joint cluster.
+
+    Examples
+    --------
+    >>> Chunk((("a", "b"), ("a",)), 3, 4).is_shared
+    False
+    """
+
+    subrecords: tuple[tuple[str, ...], ...]
+    first: int
+    last: int
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it belongs to several clusters."""
+        return self.last > self.first + 1
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is published of some records: their number, their record chunks, their term chunk.
+
+    >>> Cluster(0, 2, (Chunk((("a",), ("a",)), 0, 1),), ("b",)).terms
+    ('b',)
+    """
+
+    number: int
+    size: int
+    chunks: tuple[Chunk, ...]
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DisassociatedRelease:
+    """Clusters of records, each cut into chunks whose rows nothing links.
+
+    A cluster says how many records it has. Each of its record chunks is a bag of sub-records, the
+    non-empty parts of these records that lie in the chunk's domain; its term chunk is the plain
+    set of the other items. Neighbouring clusters may form a joint cluster with shared chunks:
+    sub-records of whatever records of all its members.
+
+    An original is allowed (a *world*) when it puts the sub-records of every chunk into distinct
+    records of its clusters, every term of a term chunk into one or more records of its cluster,
+    nothing else into any record, and leaves no record empty. Where a method deletes occurrences
+    (partial suppression), all this is about the records without them.
+
+    Clusters are sorted by content, and so are the chunks of a cluster and the rows of a chunk:
+    positions link nothing. Everything is kept in arrays; :attr:`clusters` and :attr:`shared` show
+    it as objects when asked.
+
+    Parameters
+    ----------
+    vocabulary
+        The names of the published items; each occurs.
+    sizes
+        Records per cluster.
+    chunk_first, chunk_last
+        The clusters of each chunk: first the record chunks, cluster by cluster, then the shared
+        chunks, outer ones before inner ones.
+    chunk_offsets
+        The sub-records of chunk `q` are ``chunk_offsets[q]`` to ``chunk_offsets[q + 1]``.
+    row_offsets, items
+        Sub-record `r` is ``items[row_offsets[r]:row_offsets[r + 1]]``, ascending.
+    term_offsets, terms
+        The term chunk of cluster `c` is ``terms[term_offsets[c]:term_offsets[c + 1]]``, ascending.
+
+    Examples
+    --------
+    Records ya, yab, yb and ya in two chunks: nobody sees with whom b was.
+
+    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
+    >>> release, key = publish_disassociated(
+    ...     table, [Plan(records=[0, 1, 2, 3], domains=((0, 2), (1,)), terms=())])
+    >>> release.cluster(0).chunks[0].subrecords
+    (('a', 'y'), ('a', 'y'), ('a', 'y'), ('y',))
+    >>> release.to_rows()[-2:], len(release)
+    ([['b'], ['b']], 4)
+    >>> release.support_bounds(["a", "b"])
+    Bounds(low=1, high=2, tight=True)
+    """
+
+    form: ClassVar[str] = "disassociated"
+    builder: ClassVar[str] = "publish_disassociated"
+
+    vocabulary: Vocabulary
+    sizes: Int64Array
+    chunk_first: Int64Array
+    chunk_last: Int64Array
+    chunk_offsets: Int64Array
+    row_offsets: Int64Array
+    items: Int32Array
+    term_offsets: Int64Array
+    terms: Int32Array
+
+    def __post_init__(self) -> None:
+        for name in ("sizes", "chunk_first", "chunk_last", "chunk_offsets", "row_offsets"):
+            object.__setattr__(self, name, frozen(getattr(self, name), np.int64))
+        object.__setattr__(self, "term_offsets", frozen(self.term_offsets, np.int64))
+        object.__setattr__(self, "items", frozen(self.items, np.int32))
+        object.__setattr__(self, "terms", frozen(self.terms, np.int32))
+        wrong = chunk_checks.first_fault(self)
+        if wrong is not None:
+            raise ParameterError(wrong, fix=f"build releases with {self.builder}")
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return int(self.sizes.sum())
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {len(self):,} records in {len(self.sizes):,} clusters, "
+            f"{len(self.chunk_first):,} chunks ({len(self.chunk_first) - self.n_record_chunks:,} "
+            f"shared), {len(self.vocabulary):,} items>"
+        )
+
+    # --- views --------------------------------------------------------------------------------
+
+    @cached_property
+    def n_record_chunks(self) -> int:
+        """How many chunks belong to one cluster; they stand before the shared ones."""
+        return int(np.count_nonzero(self.chunk_last == self.chunk_first + 1))
+
+    @cached_property
+    def chunk_starts(self) -> Int64Array:
+        """Cluster `c` has the record chunks ``chunk_starts[c]`` to ``chunk_starts[c + 1]``."""
+        own = self.chunk_first[: self.n_record_chunks]
+        return np.searchsorted(own, np.arange(len(self.sizes) + 1)).astype(np.int64)
+
+    @cached_property
+    def cluster_starts(self) -> Int64Array:
+        """Cluster `c` has the record slots ``cluster_starts[c]`` to ``cluster_starts[c + 1]``."""
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @cached_property
+    def chunk_of_row(self) -> Int64Array:
+        """The chunk of each sub-record."""
+        return np.repeat(np.arange(len(self.chunk_first)), np.diff(self.chunk_offsets))
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, int]]:
+        """The ranges of clusters that no shared chunk leaves: joint clusters, and lone ones.
+
+        What happens in one of them is independent of all others.
+        """
+        until = np.arange(1, len(self.sizes) + 1)
+        shared = slice(self.n_record_chunks, None)
+        np.maximum.at(until, self.chunk_first[shared], self.chunk_last[shared])
+        found, first = [], 0
+        while first < len(until):
+            found.append((first, int(until[first])))
+            first = int(until[first])
+        return found
+
+    @cached_property
+    def chunk_items(self) -> tuple[Int64Array, Int32Array, Int64Array]:
+        """The items of each chunk's domain: chunk, item, and how many sub-records hold it."""
+        lengths = np.diff(self.row_offsets)
+        width = np.int64(max(len(self.vocabulary), 1))
+        keys = np.repeat(self.chunk_of_row * width, lengths) + self.items
+        pairs, counts = np.unique(keys, return_counts=True)
+        return pairs // width, (pairs % width).astype(np.int32), counts
+
+    @cached_property
+    def joint_blocks(self) -> list[tuple[int, int]]:
+        """The blocks of more than one cluster."""
+        return [(first, last) for first, last in self.blocks if last > first + 1]
+
+    @cached_property
+    def in_joint(self) -> npt.NDArray[np.bool_]:
+        """Which clusters belong to a joint cluster."""
+        inside = np.zeros(len(self.sizes), dtype=bool)
+        for first, last in self.joint_blocks:
+            inside[first:last] = True
+        return inside
+
+    @cached_property
+    def own_rows(self) -> Int64Array:
+        """For each cluster the number of sub-records in its record chunks."""
+        return np.diff(self.chunk_offsets[self.chunk_starts])
+
+    def shared_within(self, first: int, last: int) -> Int64Array:
+        """Return the places of the shared chunks whose first cluster lies in a range."""
+        begins = self.chunk_first[self.n_record_chunks :]
+        low, high = np.searchsorted(begins, [first, last]) + self.n_record_chunks
+        return np.arange(low, high)
+
+    def rows_of(self, item: int) -> Int64Array:
+        """Return the sub-records that hold the item of this number, ascending."""
+        starts, rows = self._by_item
+        return rows[starts[item] : starts[item + 1]]
+
+    def listing(self, item: int) -> Int64Array:
+        """Return the clusters whose term chunk lists the item of this number, ascending."""
+        starts, clusters = self._by_term
+        return clusters[starts[item] : starts[item + 1]]
+
+    @cached_property
+    def _by_item(self) -> tuple[Int64Array, Int64Array]:
+        return _postings(self.row_offsets, self.items, len(self.vocabulary))
+
+    @cached_property
+    def _by_term(self) -> tuple[Int64Array, Int64Array]:
+        return _postings(self.term_offsets, self.terms, len(self.vocabulary))
+
+    @property
+    def clusters(self) -> Sequence[Cluster]:
+        """The clusters as objects, each made when it is asked for."""
+        return _Clusters(self)
+
+    def cluster(self, number: int) -> Cluster:
+        """Return one cluster with its own record chunks and its term chunk."""
+        first, last = self.chunk_starts[number : number + 2].tolist()
+        chunks = tuple(self.chunk(q) for q in range(first, last))
+        start, end = self.term_offsets[number : number + 2].tolist()
+        terms = tuple(self.vocabulary[i] for i in self.terms[start:end].tolist())
+        return Cluster(number, int(self.sizes[number]), chunks, terms)
+
+    def chunk(self, number: int) -> Chunk:
+        """Return one chunk, record chunk or shared, by its place in the arrays."""
+        start, end = self.chunk_offsets[number : number + 2].tolist()
+        rows = self._named(self.row_offsets[start : end + 1], self.items)
+        return Chunk(
+            tuple(map(tuple, rows)), int(self.chunk_first[number]), int(self.chunk_last[number])
+        )
+
+    @cached_property
+    def shared(self) -> tuple[Chunk, ...]:
+        """The shared chunks, outer ones before inner ones."""
+        return tuple(self.chunk(q) for q in range(self.n_record_chunks, len(self.chunk_first)))
+
+    @staticmethod
+    def domain(chunk: Chunk) -> tuple[str, ...]:
+        """Return the items that sub-records of a chunk hold, sorted.
+
+        >>> DisassociatedRelease.domain(Chunk((("a", "c"), ("b",)), 0, 1))
+        ('a', 'b', 'c')
+        """
+        return tuple(sorted({item for row in chunk.subrecords for item in row}))
+
+    def to_rows(self) -> list[list[str]]:
+        """Return one list per sub-record, chunk by chunk, then one per non-empty term chunk."""
+        rows = self._named(self.row_offsets, self.items)
+        return rows + [row for row in self._named(self.term_offsets, self.terms) if row]
+
+    def _named(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
+        bounds = offsets.tolist()
+        start = bounds[0]
+        flat = [self.vocabulary[i] for i in items[start : bounds[-1]].tolist()]
+        return [flat[a - start : b - start] for a, b in pairwise(bounds)]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a long frame with the columns ``cluster``, ``chunk``, ``row`` and ``item``.
+
+        Chunks are called ``record 0``, ``record 1`` … within their cluster, ``shared 0-2`` (with
+        the first and the last cluster) and ``term``; a shared chunk stands under its first
+        cluster. Rows are numbered within their chunk; a term chunk has one.
+        """
+        from setveil.release.chunk_frame import chunk_frame  # noqa: PLC0415  (polars on demand)
+
+        return chunk_frame(self)
+
+    # --- the four verbs -----------------------------------------------------------------------
+
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+        """Return the record slots of all clusters that can hold a record with all known items.
+
+        Slots of a cluster are interchangeable. Each weighs the chance that independent placement
+        puts the items into it: for each piece of them the share of the records that hold it, and
+        one by the number of records for a term of the term chunk.
+        """
+        from setveil.release.chunk_worlds import Question  # noqa: PLC0415  (it needs this class)
+
+        weights = Question.of(self, known_items).chances()
+        records = np.flatnonzero(np.repeat(weights > 0, self.sizes))
+        return Matches(records=records, weights=np.repeat(weights, self.sizes)[records])
+
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+        """Return the least and greatest support of `itemset` over all worlds.
+
+        Clusters are independent, so their bounds add up. In a cluster of n records, where h
+        pieces of the itemset have supports s_i, at least Σ s_i − (h − 1)n records hold it, and at
+        most the least s_i; without a term chunk also at most ⌊e / (h − 1)⌋, where e is by how
+        many the sub-records outnumber the records, since no record is empty. A term of the term
+        chunk is a piece whose support is anything from 1 to n. In joint clusters the bounds may
+        be loose, which `tight` then says.
+        """
+        from setveil.release.chunk_worlds import Question  # noqa: PLC0415
+
+        return Question.of(self, itemset).bounds()
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+        """Return the mean support of `itemset` when everything is placed independently.
+
+        That is the mean over :meth:`sample_world` before worlds with an empty record are
+        rejected.
+        """
+        from setveil.release.chunk_worlds import Question  # noqa: PLC0415
+
+        return float(Question.of(self, itemset).independent() @ self.sizes)
+
+    def sample_world(
+        self,
+        rng: np.random.Generator,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> TransactionTable:
+        """Draw one world; records come slot by slot, cluster after cluster.
+
+        The sub-records of each chunk go to distinct records of its clusters, each term of a term
+        chunk to one record of its cluster; all such placements that leave no record empty are
+        equally likely. Where one record for each term cannot fill a cluster, everything is laid
+        apart, and each record still empty gets one term of its cluster at random. In a joint
+        cluster that hundreds of draws leave with an empty record, a long random walk through
+        these placements takes their place: there the distribution is only approximately uniform.
+        """
+        from setveil.release.chunk_sampling import sample  # noqa: PLC0415
+
+        return sample(self, rng)
+
+    def is_consistent_with(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> bool:
+        """Tell whether `original`, lined up by `key`, could have given this release.
+
+        Occurrences that the key says were deleted are left out first.
+        """
+        from setveil.release.disassociating import gives  # noqa: PLC0415
+
+        return gives(self, original, key)
+
+
+def _postings(
+    offsets: Int64Array, items: Int32Array, n_items: int
+) -> tuple[Int64Array, Int64Array]:
+    """Return the rows of each item, one item after the other, and where each item's begin."""
+    order = np.argsort(items, kind="stable")
+    row = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+    return np.searchsorted(items[order], np.arange(n_items + 1)), row[order]
+
+
+class _Clusters(Sequence[Cluster]):
+    """The clusters of a release; each is made when it is asked for."""
+
+    def __init__(self, release: DisassociatedRelease) -> None:
+        self._release = release
+
+    def __len__(self) -> int:
+        return len(self._release.sizes)
+
+    @overload
+    def __getitem__(self, place: int) -> Cluster: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Cluster]: ...
+
+    def __getitem__(self, place: int | slice) -> Cluster | Sequence[Cluster]:
+        numbers = range(len(self))
+        if isinstance(place, slice):
+            return [self._release.cluster(c) for c in numbers[place]]
+        return self._release.cluster(numbers[place])

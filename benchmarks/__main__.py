@@ -25,6 +25,7 @@ GROUPS = {
     "Relatedness": "benchmarks.relatedness",
     "Elimination": "benchmarks.elimination",
     "Disassociation": "benchmarks.disassociation",
+    "CAHD": "benchmarks.cahd",
     "Command line": "benchmarks.commands",
 }
 

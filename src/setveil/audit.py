@@ -122,7 +122,7 @@ def applicable(*, taxonomy: bool, sensitive: bool = False) -> list[Entry]:
     """Return the registered anonymizers that need nothing beyond the data and what is there.
 
     >>> [entry.name for entry in applicable(taxonomy=False, sensitive=True)][:3]
-    ['coat', 'coherence', 'disassociate']
+    ['anatomy', 'cahd', 'coat']
     """
     there = {"taxonomy"} if taxonomy else set()
     there |= {"sensitive"} if sensitive else set()

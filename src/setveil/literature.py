@@ -9,6 +9,26 @@ CAO_2010 = """
 }
 """
 
+EVFIMIEVSKI_2002 = """
+@inproceedings{evfimievski2002privacy,
+  author    = {Evfimievski, Alexandre and Srikant, Ramakrishnan and Agrawal, Rakesh and
+               Gehrke, Johannes},
+  title     = {Privacy Preserving Mining of Association Rules},
+  booktitle = {Proceedings of the 8th ACM SIGKDD International Conference on Knowledge Discovery
+               and Data Mining},
+  pages     = {217--228}, year = {2002}
+}
+"""
+
+GHINITA_2008 = """
+@inproceedings{ghinita2008anonymization,
+  author    = {Ghinita, Gabriel and Tao, Yufei and Kalnis, Panos},
+  title     = {On the Anonymization of Sparse High-Dimensional Data},
+  booktitle = {Proceedings of the 24th IEEE International Conference on Data Engineering},
+  pages     = {715--724}, year = {2008}
+}
+"""
+
 HE_2009 = """
 @article{he2009anonymization,
   author  = {He, Yeye and Naughton, Jeffrey F.},

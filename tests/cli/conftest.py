@@ -59,10 +59,11 @@ class Clinic:
         return self.run("anonymize", method, data, *options, stdin=stdin)
 
     def inputs_of(self, method):
-        """Return the options that name what a method needs, and a small k if it has one."""
+        """Return the options that name what a method needs, and a small k, p or l it may have."""
         found = [entry.target for entry in entries("anonymizer") if entry.name == method]
         needed = found[0].requires if found else {"taxonomy"}
-        options = ["--k", 2] if not found or hasattr(found[0], "k") else []
+        letter = next((name for name in "kpl" if not found or hasattr(found[0], name)), None)
+        options = [f"--{letter}", 2] if letter else []
         if "taxonomy" in needed:
             options += ["--taxonomy", self.tree]
         if "sensitive" in needed:

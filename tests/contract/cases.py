@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 from tests.reference import worlds
+from tests.reference.select_a_size import subsets
 from tests.strategies import occurring, tables_with_taxonomy
 
 from setveil.data import Taxonomy, TransactionTable
@@ -12,12 +13,14 @@ from setveil.release import (
     DisassociatedRelease,
     EncodedRelease,
     GeneralizedRelease,
+    GroupedRelease,
+    PerturbedRelease,
     SetGeneralizedRelease,
     SplitRelease,
 )
 from setveil.release.set_labels import members_of
 
-JOINT = (DisassociatedRelease, EncodedRelease, SplitRelease)
+JOINT = (DisassociatedRelease, EncodedRelease, GroupedRelease, SplitRelease)
 """Forms whose records say something only together; each has its own comparison with all worlds."""
 
 
@@ -118,6 +121,8 @@ class Meaning:
 
     def allows(self, place, original):
         """Tell whether a published record may stand for an original."""
+        if isinstance(self.release, PerturbedRelease):  # anything is possible
+            return original <= set(self.domain)
         if not self.generalized:
             if self.groups is not None:
                 return worlds.sets_allow(self.groups, self.rows[place], original)
@@ -132,6 +137,8 @@ class Meaning:
 
     def worlds(self, place):
         """Return all originals that a published record may stand for."""
+        if isinstance(self.release, PerturbedRelease):
+            return subsets(self.domain)
         if not self.generalized:
             if self.groups is not None:
                 return worlds.sets_worlds(self.groups, self.rows[place], self.domain)

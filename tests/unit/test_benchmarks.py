@@ -2,6 +2,7 @@
 
 import pytest
 from benchmarks import (
+    cahd,
     clustering,
     coat,
     commands,
@@ -40,6 +41,7 @@ def test_kernel_and_plain_python_cluster_alike():
 @pytest.mark.parametrize(
     "measure",
     [
+        cahd.run,
         clustering.growth,
         clustering.memory,
         coat.growth,

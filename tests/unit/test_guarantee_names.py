@@ -21,6 +21,7 @@ SPECS = [
     "rho-uncertainty:rho=0.5,sensitive=,prior=true",
     "rho-uncertainty:rho=2/3,sensitive=HIV|gout,prior=false",
     "disassociated:k=3,m=2",
+    "privacy-degree:p=4,sensitive=HIV|gout",
     "safe-disassociated:k=3,m=2,max_share=1/3",
     "support-constraints:itemsets=flu+gout|HIV,k=3",
 ]

@@ -39,8 +39,12 @@ ALLOWED = {
         "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
     },
     "relatedness": {"errors", "registry", "kernels", "data", "text", "release"},
-    "attack": {"errors", "registry", "kernels", "data", "release", "relatedness"},
+    "attack": {"errors", "registry", "literature", "kernels", "data", "release", "relatedness"},
     "measure": {"errors", "registry", "kernels", "data", "release", "guarantee", "attack"},
+    "tabular": {
+        "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
+        "anonymize", "attack", "measure",
+    },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
         "measure",

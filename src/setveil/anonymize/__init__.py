@@ -1,7 +1,9 @@
 """Methods that turn a table into a release: one file per published algorithm."""
 
+from setveil.anonymize.anatomy import Anatomy
 from setveil.anonymize.apriori_km import AprioriKm
 from setveil.anonymize.base import Anonymizer
+from setveil.anonymize.cahd import CAHD
 from setveil.anonymize.clump import Clump
 from setveil.anonymize.coat import Coat
 from setveil.anonymize.coherence import Coherence
@@ -13,9 +15,11 @@ from setveil.anonymize.lra import LRA
 from setveil.anonymize.optimal_km import OptimalKm
 from setveil.anonymize.partition import Partition
 from setveil.anonymize.pcta import PCTA
+from setveil.anonymize.permutation import Permutation
 from setveil.anonymize.rho_family import RhoFamily
 from setveil.anonymize.safe_disassociate import SafeDisassociate
 from setveil.anonymize.secret_sharing import SecretSharing
+from setveil.anonymize.select_a_size import SelectASize
 from setveil.anonymize.simple_suppression import SimpleSuppression
 from setveil.anonymize.split_personality import SplitPersonality
 from setveil.anonymize.suppress_control import SuppressControl
@@ -24,8 +28,10 @@ from setveil.anonymize.token_hashing import TokenHashing
 from setveil.anonymize.vpa_km import VPAKm
 
 __all__ = [
+    "CAHD",
     "LRA",
     "PCTA",
+    "Anatomy",
     "Anonymizer",
     "AprioriKm",
     "Clump",
@@ -37,9 +43,11 @@ __all__ = [
     "HgHs",
     "OptimalKm",
     "Partition",
+    "Permutation",
     "RhoFamily",
     "SafeDisassociate",
     "SecretSharing",
+    "SelectASize",
     "SimpleSuppression",
     "SplitPersonality",
     "SuppressControl",

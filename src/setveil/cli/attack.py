@@ -11,8 +11,11 @@ from setveil.cli.inputs import (
     FormatOption,
     IdOption,
     ItemOption,
+    MissingOption,
     OnErrorOption,
+    ParentsOption,
     SeedOption,
+    TaxonomyOption,
     must_be_free,
     read_table,
     release_directory,
@@ -28,6 +31,8 @@ from setveil.cli.output import (
     say,
 )
 from setveil.cli.registered import command_of, group_of
+from setveil.cli.sensitive import SensitiveOption, WasInTreeOption
+from setveil.cli.targets import SecondOption, TargetsOption, about_people
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -37,17 +42,24 @@ EXAMPLE = "Example: setveil attack {name} release{inputs} -o guess.json"
 INPUTS = {
     "reference": " --reference other.csv",
     "relatedness": " --relatedness corpus:notes.index",
+    "candidates": " --candidates public.csv",
+    "targets": " --targets visits.csv",
+    "second": " --second another",
 }
-READING = frozenset({"reference", "format", "delimiter", "id", "item", "on_error"})
-"""Options that are about reading a reference."""
+READING = frozenset({"format", "delimiter", "id", "item", "on_error"})
+"""Options that are about reading records."""
+TREE = frozenset({"taxonomy", "missing", "parents", "sensitive", "sensitive_in_tree"})
+"""Options that are about the tree of the items."""
 
 
 def command_for(entry: "Entry") -> Any:
     """Return the command of one attack: its parameters, and what its adversary must know."""
     needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
     inputs = "".join(text for name, text in INPUTS.items() if name in needed)
-    without = set() if "reference" in needed else set(READING)
-    without |= {"relatedness"} - needed
+    accepted: frozenset[str] = getattr(entry.target, "accepts", frozenset())
+    without = set() if needed & {"reference", "candidates", "targets"} else set(READING)
+    without |= {"reference", "candidates", "relatedness", "targets", "second"} - needed
+    without |= set() if "taxonomy" in accepted else TREE
     if not hasattr(entry.target, "explain"):
         without.add("explain")
     return command_of(
@@ -89,6 +101,14 @@ def run(  # one parameter per option of the command line
             help="Records like the originals that the adversary can read; - reads stdin.",
         ),
     ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            "--candidates",
+            metavar="DATA",
+            help="Public records, some of which may be the originals; - reads stdin.",
+        ),
+    ] = None,
     relatedness: Annotated[
         str | None,
         typer.Option(
@@ -98,6 +118,13 @@ def run(  # one parameter per option of the command line
             "or a weighted sum of these.",
         ),
     ] = None,
+    targets: TargetsOption = None,
+    second: SecondOption = None,
+    taxonomy: TaxonomyOption = None,
+    missing: MissingOption = "error",
+    parents: ParentsOption = "error",
+    sensitive: SensitiveOption = None,
+    sensitive_in_tree: WasInTreeOption = "keep",
     explain: Annotated[
         int | None,
         typer.Option(
@@ -126,7 +153,8 @@ def run(  # one parameter per option of the command line
     directory = release_directory(release)
     must_be_free(out, force=force)
     method = entry.target(**params)
-    _must_be_told(entry.name, method, {"reference": reference, "relatedness": relatedness})
+    given = {"reference": reference, "candidates": candidates, "relatedness": relatedness}
+    _must_be_told(entry.name, method, given | {"targets": targets, "second": second})
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
         published = load_release(directory)
@@ -136,9 +164,30 @@ def run(  # one parameter per option of the command line
                 f"there is no record {explain}", fix=f"name one from 1 to {len(published)}"
             )
         knowledge: dict[str, Any] = {"rng": np.random.default_rng(seed)}
-        if reference is not None:
-            knowledge["reference"] = read_table(
-                reference,
+        knowledge |= _records(
+            {"reference": reference, "candidates": candidates},
+            format=format,
+            delimiter=delimiter,
+            id=id,
+            item=item,
+            on_error=on_error,
+            quiet=quiet,
+        )
+        if relatedness is not None:
+            from setveil.relatedness import parse_relatedness
+
+            knowledge["relatedness"] = parse_relatedness(relatedness, release=published)
+        if targets is not None:
+            knowledge |= about_people(
+                method,
+                targets,
+                rng=knowledge["rng"],
+                second=second,
+                taxonomy=taxonomy,
+                missing=missing,
+                parents=parents,
+                sensitive=sensitive,
+                sensitive_in_tree=sensitive_in_tree,
                 format=format,
                 delimiter=delimiter,
                 id=id,
@@ -146,10 +195,6 @@ def run(  # one parameter per option of the command line
                 on_error=on_error,
                 quiet=quiet,
             )
-        if relatedness is not None:
-            from setveil.relatedness import parse_relatedness
-
-            knowledge["relatedness"] = parse_relatedness(relatedness, release=published)
         if "anonymizer" in method.requires:
             from setveil.cli.rebuilt import anonymizer_of
 
@@ -180,14 +225,31 @@ def run(  # one parameter per option of the command line
         _print_result(result, quiet=quiet)
 
 
+def _records(given: Mapping[str, str | None], **reading: Any) -> dict[str, Any]:
+    """Read the records that an adversary knows."""
+    return {name: read_table(path, **reading) for name, path in given.items() if path is not None}
+
+
 MISSING = {
     "reference": (
         "compares with records that can be read, and none are given",
         "give them with --reference DATA",
     ),
+    "candidates": (
+        "looks for the originals among public records, and none are given",
+        "give them with --candidates DATA",
+    ),
     "relatedness": (
         "asks how far apart terms are, and no source is named",
         "name one with --relatedness, such as corpus:INDEX or glove:FILE",
+    ),
+    "targets": (
+        "looks for people, and none are given",
+        "give the original data with --targets DATA: they are drawn from it",
+    ),
+    "second": (
+        "compares two releases, and one is given",
+        "name another one of the same people with --second RELEASE",
     ),
 }
 

@@ -21,6 +21,12 @@ from setveil.cli.inputs import (
     read_taxonomy,
     release_directory,
 )
+from setveil.cli.noise_scores import (
+    BESIDE_NOISE,
+    BESIDE_PUBLIC_RECORDS,
+    NOISE,
+    PUBLIC_RECORDS,
+)
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -29,7 +35,7 @@ from setveil.cli.output import (
     emit,
     print_table,
 )
-from setveil.cli.sensitive import SensitiveOption, occurring, read_sensitive
+from setveil.cli.sensitive import SensitiveOption, WasInTreeOption, read_sensitive, whole_tree
 from setveil.errors import InputError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
@@ -63,14 +69,20 @@ MEANINGS = {
     "re": "mean relative error of the supports of pairs of terms of middling frequency; at most 2",
     "tlost": "share of the terms with a support of k and more that stand in term chunks only",
     "certain_links": "share of the records in which one or two items give another one away",
+    "items_true": "share of the published items that their records really hold",
+    "perturbation_loss": "mean loss of an original item by what is wrong with its record; see docs",
+    "kl": "reconstruction error of sensitive items: KL divergence over cells of 4 items, in nats",
+    "kl_low": "lower end of its 95% interval",
+    "kl_high": "upper end of its 95% interval",
     "ul": "utility loss: itemsets that generalized items may stand for; 1 per suppressed item",
     "ul_log2": "its logarithm to base 2: it is very small where there are many items",
 }
+REBUILT = {"tkd": "share of the 100 most frequent itemsets that one reconstruction does not show"}
 IN_A_RECONSTRUCTION = {
-    "tkd": "share of the 100 most frequent itemsets that one reconstruction does not show",
-    "items_suppressed": "share of the original items that were deleted",
+    "disassociated": {**REBUILT, "items_suppressed": "share of the original items deleted"},
+    "perturbed": REBUILT,
 }
-"""Meanings that differ for a disassociated release."""
+"""Meanings that differ for a form."""
 
 SCORES = {
     "accuracy": "share of what was attacked that the guess has right",
@@ -110,6 +122,18 @@ REASSOCIATION = {
     "gain": "accuracy above that of the baseline prior",
 }
 """The same for guesses about which pieces belong together."""
+LINKAGE = {
+    "named": "chance of naming the right record of a person of whom a few items are known",
+    "sure": "mean chance that the adversary gives to the record it names",
+    "single": "share of the targets with just one candidate",
+    "below_k": "share of the targets with fewer than k candidates",
+    "found": "share of the targets with any candidate",
+    "candidates": "mean number of records that may be the target's",
+    "learned": "share of the targets of whom a further item is certain",
+    "equivocation": "bits lacking about whether a target holds a sensitive item; at most 1",
+    "equivocation_before": "the same without anything known of the target",
+}
+"""The same for guesses about whose record is whose."""
 PARTS = {"records": "the same for record and shared chunks", "terms": "the same for term chunks"}
 """Each of them is also said for parts of the release."""
 BASELINES = ("random", "prior")
@@ -148,12 +172,7 @@ def measure(
     missing: MissingOption = "error",
     parents: ParentsOption = "error",
     sensitive: SensitiveOption = None,
-    sensitive_in_tree: Annotated[
-        Literal["keep", "take-out"],
-        typer.Option(
-            "--sensitive-in-tree", help="Whether `setveil anonymize` took them out of the tree."
-        ),
-    ] = "keep",
+    sensitive_in_tree: WasInTreeOption = "keep",
     format: FormatOption = None,  # noqa: A002  (the option's name)
     delimiter: DelimiterOption = None,
     id: IdOption = None,  # noqa: A002
@@ -203,10 +222,7 @@ def measure(
         tree = None
         if taxonomy is not None:
             tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
-            gone = set(secret) if sensitive_in_tree == "take-out" else set()
-            apart = gone | set(tree.missing(secret))
-            names = [name for name in occurring(table) if name not in apart]
-            tree = tree.for_items(names, missing=missing).without(gone).beside(sorted(apart))
+            tree = whole_tree(tree, table, secret, missing=missing, in_tree=sensitive_in_tree)
         _must_belong_together(published, table, private, tree)
         progress("measuring")
         if guess is not None and private is not None and by is not None:
@@ -219,6 +235,8 @@ def measure(
                 private,
                 directory=directory,
                 relatedness=relatedness,
+                sensitive=secret,
+                tree=tree,
             )
         else:
             rng = None if seed is None else np.random.default_rng(seed)
@@ -238,7 +256,7 @@ def measure(
     elif guess is not None:
         _print_scores(figures)
     else:
-        meanings = MEANINGS | (IN_A_RECONSTRUCTION if published.form == "disassociated" else {})
+        meanings = MEANINGS | IN_A_RECONSTRUCTION.get(published.form, {})
         rows = [(name, value, meanings.get(name, "")) for name, value in figures.items()]
         print_table(["measure", "value", "meaning"], rows)
 
@@ -260,16 +278,29 @@ def _scores(
     *,
     directory: str | Path,
     relatedness: str | None,
+    sensitive: "tuple[str, ...]",
+    tree: "Taxonomy | None",
 ) -> dict[str, float | None]:
     """Return how right a guess was."""
-    from setveil.attack.reassociation_guess import ReassociationGuess
-    from setveil.measure import flat, score, score_reassociation
+    from setveil.attack import LinkageGuess, ReassociationGuess
+    from setveil.measure import flat, score, score_linkage, score_reassociation
 
     if not isinstance(guess, ReassociationGuess):
         if relatedness is not None:
             raise ParameterError(
                 f"guesses of {guess.attack!r} have no word mover's distance",
                 fix="leave out --relatedness",
+            )
+        if isinstance(guess, LinkageGuess):
+            return flat(
+                score_linkage(
+                    guess,
+                    release=published,
+                    original=table,
+                    key=key,
+                    sensitive=sensitive,
+                    taxonomy=tree,
+                )
             )
         return flat(score(guess, release=published, original=table, key=key))
     source = None
@@ -301,6 +332,13 @@ def _print_scores(figures: "Mapping[str, float | int | None]") -> None:
         beside = BASELINES
         of_parts = {f"{n}_{p}": text for n in REASSOCIATION for p, text in PARTS.items()}
         meanings = REASSOCIATION | of_parts
+    elif "noise_removed" in figures:
+        beside, meanings = BESIDE_NOISE, NOISE
+    elif "among" in figures:
+        beside, meanings = BESIDE_PUBLIC_RECORDS, PUBLIC_RECORDS
+    elif "named" in figures:
+        beside = ("random", "control", *(("first",) if "named_first" in figures else ()))
+        meanings = LINKAGE
     ends = ("_low", "_high", *(f"_{run}" for run in beside))
     rows = [
         (name, *(figures.get(f"{name}{end}") for end in ("", *ends)), meanings.get(name, ""))
@@ -342,7 +380,7 @@ def _must_belong_together(
     published: "Release", table: "TransactionTable", key: "Key | None", tree: "Taxonomy | None"
 ) -> None:
     """Refuse to compare a release with data it cannot come from."""
-    if published.form == "disassociated":
+    if published.form in {"disassociated", "grouped", "perturbed"}:
         fits = len(published) == len(table)
     else:
         here = sorted((len(row) for row in published.to_rows()), reverse=True)

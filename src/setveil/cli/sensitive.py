@@ -28,6 +28,12 @@ ShareOption = Annotated[
         help="Draw this share of the items as sensitive ones (for research).",
     ),
 ]
+WasInTreeOption = Annotated[
+    Literal["keep", "take-out"],
+    typer.Option(
+        "--sensitive-in-tree", help="Whether `setveil anonymize` took them out of the tree."
+    ),
+]
 InTreeOption = Annotated[
     Literal["error", "take-out"],
     typer.Option(
@@ -124,6 +130,24 @@ def tree_for_ordinary(
     ordinary = [name for name in occurring(table) if name not in apart]
     # First a leaf for categories that are items: they stay, even if nothing else is below them.
     return tree.for_items(ordinary, missing=missing).without(inside)
+
+
+def whole_tree(
+    tree: "Taxonomy",
+    table: "TransactionTable",
+    sensitive: "Sequence[str]",
+    *,
+    missing: str,
+    in_tree: str,
+) -> "Taxonomy":
+    """Return the tree that a release is about: a leaf for every item of the data.
+
+    Sensitive items that were taken out of the tree, or never were in it, stand beside it.
+    """
+    gone = set(sensitive) if in_tree == "take-out" else set()
+    apart = gone | set(tree.missing(sensitive))
+    names = [name for name in occurring(table) if name not in apart]
+    return tree.for_items(names, missing=missing).without(gone).beside(sorted(apart))
 
 
 def occurring(table: "TransactionTable") -> list[str]:

@@ -6,6 +6,7 @@ from setveil.guarantee.disassociated import Disassociated
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.guarantee.naming import from_manifest, parse
+from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.guarantee.rho_uncertainty import MaxConfidence, RhoUncertainty, max_confidence
 from setveil.guarantee.safe_disassociated import SafeDisassociated
 from setveil.guarantee.support_constraints import SupportConstraints
@@ -17,6 +18,7 @@ __all__ = [
     "KAnonymity",
     "KmAnonymity",
     "MaxConfidence",
+    "PrivacyDegree",
     "RhoUncertainty",
     "SafeDisassociated",
     "SupportConstraints",

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from setveil.data.fractions import share_as_json, written_fraction
 from setveil.errors import ParameterError
 
-LONGEST = 100
-"""Characters of a number; a longer one means nothing and may take forever to read."""
+if TYPE_CHECKING:
+    from fractions import Fraction
 
-_EXPONENT = re.compile(r"[eE][+-]?0*(\d+)")
-
-
-def written_fraction(value: object) -> Fraction | None:
-    """Return a number as the fraction that is written, or None where it is no sensible one.
-
-    >>> written_fraction(0.7), written_fraction("2/3"), written_fraction("1e-5000")
-    (Fraction(7, 10), Fraction(2, 3), None)
-    """
-    text = str(value)
-    exponent = _EXPONENT.search(text)
-    if isinstance(value, bool) or len(text) > LONGEST:
-        return None
-    if exponent is not None and (len(exponent[1]) > 3 or int(exponent[1]) > 400):
-        return None
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return None
+__all__ = ["distinct_names", "exact_share", "share_as_json", "written_fraction"]
 
 
 def exact_share(name: str, value: object) -> Fraction:
@@ -47,16 +29,6 @@ def exact_share(name: str, value: object) -> Fraction:
             f"{name} is {value!r}", fix="use a number from 0 to 1, such as 0.8 or 4/5"
         )
     return share
-
-
-def share_as_json(share: Fraction) -> float | str:
-    """Return a number if reading it gives the same fraction again, else the fraction as text.
-
-    >>> share_as_json(Fraction(4, 5)), share_as_json(Fraction(1, 3))
-    (0.8, '1/3')
-    """
-    number = float(share)
-    return number if Fraction(str(number)) == share else str(share)
 
 
 def distinct_names(given: object) -> tuple[str, ...]:

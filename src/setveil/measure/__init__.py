@@ -10,6 +10,14 @@ from setveil.measure.elimination import (
     score_items,
     score_records,
 )
+from setveil.measure.equivocation import (
+    conditional_equivocation,
+    equivocation,
+    equivocation_area,
+    equivocation_curve,
+    item_chance,
+    item_equivocation,
+)
 from setveil.measure.generalization import (
     ggd,
     ggd_exact,
@@ -24,14 +32,24 @@ from setveil.measure.generalization import (
 )
 from setveil.measure.interval import Rate, wilson
 from setveil.measure.itemsets import certain_itemset_loss, top_itemsets, top_k_itemset_loss
+from setveil.measure.linkage import score_linkage
 from setveil.measure.loss import average_loss
 from setveil.measure.multilevel import multilevel_itemset_loss
+from setveil.measure.noise import noise_removed, score_filter, score_noise
+from setveil.measure.perturbation import items_shown, items_true, perturbation_loss
 from setveil.measure.profile import Profile, profile, ttr
+from setveil.measure.public_records import score_public_records, score_ranks
 from setveil.measure.queries import QueryError, average_relative_error, draw_queries
 from setveil.measure.reassociation import score_reassociation
+from setveil.measure.reconstruction import (
+    ReconstructionError,
+    mean_reconstruction_error,
+    reconstruction_error,
+)
 from setveil.measure.rules import Rule, RulesKept, rules_kept, rules_of
 from setveil.measure.score import flat, score
 from setveil.measure.summary import measure_all
+from setveil.measure.targets import draw_targets
 from setveil.measure.token_score import score_tokens
 from setveil.measure.uniqueness import uniqueness
 from setveil.measure.unlinked import profile_link
@@ -44,6 +62,7 @@ __all__ = [
     "Profile",
     "QueryError",
     "Rate",
+    "ReconstructionError",
     "Rule",
     "RulesKept",
     "WordMover",
@@ -52,30 +71,48 @@ __all__ = [
     "calibration_error",
     "cell_density",
     "certain_itemset_loss",
+    "conditional_equivocation",
     "draw_queries",
+    "draw_targets",
+    "equivocation",
+    "equivocation_area",
+    "equivocation_curve",
     "flat",
     "ggd",
     "ggd_exact",
     "ggd_share",
+    "item_chance",
+    "item_equivocation",
     "items_exact",
     "items_kept",
+    "items_shown",
     "items_suppressed",
+    "items_true",
     "length_mean",
     "level_mean",
     "linked_share",
+    "mean_reconstruction_error",
     "measure_all",
     "multilevel_itemset_loss",
     "ncp",
+    "noise_removed",
     "pair_support_error",
+    "perturbation_loss",
     "profile",
     "profile_link",
+    "reconstruction_error",
     "records_kept",
     "reliability",
     "rules_kept",
     "rules_of",
     "score",
     "score_elimination",
+    "score_filter",
     "score_items",
+    "score_linkage",
+    "score_noise",
+    "score_public_records",
+    "score_ranks",
     "score_reassociation",
     "score_records",
     "score_tokens",

@@ -11,6 +11,7 @@ from setveil.errors import NotApplicable
 from setveil.measure.images import images
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.grouped import GroupedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
@@ -36,6 +37,8 @@ def _published(release: Release) -> Int64Array:
         return np.ones(len(release.items), dtype=np.int64)
     if isinstance(release, SetGeneralizedRelease):
         return release.sizes[release.items] if len(release.items) else release.sizes
+    if isinstance(release, GroupedRelease):
+        return np.ones(release.occurrences, dtype=np.int64)
     form = generalized(release)
     return form.tree.leaves[form.nodes]
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+NORMAL = NormalDist().inv_cdf(0.975)
+"""Half the width of a 95% interval in standard errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +48,17 @@ class Rate:
         return cls(value=value, low=value, high=value, exact=True)
 
     @classmethod
-    def sampled(cls, successes: int, trials: int) -> Rate:
-        """Return the rate estimated from independent trials, with its Wilson interval."""
+    def sampled(cls, successes: float, trials: int) -> Rate:
+        """Return the rate estimated from independent trials, with its Wilson interval.
+
+        Where a trial gives a share between 0 and 1, `successes` is the sum of the shares; the
+        interval is then on the safe side, for shares vary less than successes and failures do.
+        """
         low, high = wilson(successes, trials)
         return cls(value=successes / trials, low=low, high=high, exact=False)
 
 
-def wilson(successes: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
+def wilson(successes: float, trials: int, *, level: float = 0.95) -> tuple[float, float]:
     """Return the ends of the Wilson score interval of a proportion.
 
     Unlike the textbook interval it stays inside [0, 1] and keeps its level near 0 and 1.
@@ -86,3 +97,23 @@ def wilson(successes: int, trials: int, *, level: float = 0.95) -> tuple[float, 
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == trials else min(1.0, centre + half)
     return low, high
+
+
+def ratio(above: npt.ArrayLike, below: npt.ArrayLike) -> Rate | None:
+    """Return a ratio of sums over independent records with its 95% interval, by linearisation.
+
+    >>> half = ratio([1, 0, 1, 0], [1, 1, 1, 1])
+    >>> half.value, round(half.low, 3), round(half.high, 3)
+    (0.5, 0.01, 0.99)
+    >>> ratio([0], [0]) is None
+    True
+    """
+    import numpy as np  # noqa: PLC0415  (the rest of this file needs none)
+
+    top, bottom = (np.asarray(each, dtype=np.float64) for each in (above, below))
+    whole = float(bottom.sum())
+    if not whole:
+        return None
+    value = float(top.sum()) / whole
+    half = NORMAL * float(np.sqrt(((top - value * bottom) ** 2).sum())) / whole
+    return Rate(value=value, low=max(value - half, 0.0), high=value + half, exact=False)

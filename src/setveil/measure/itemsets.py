@@ -11,6 +11,7 @@ import numpy as np
 from setveil.errors import NotApplicable, ParameterError
 from setveil.measure.images import certain_table, tree_for
 from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.perturbed import PerturbedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -230,7 +231,8 @@ def top_k_itemset_loss(
 
     1 - |FI ∩ FI'| / |FI|, where FI are the most frequent itemsets of the original (see
     :func:`top_itemsets`) and FI' those of the release. In a disassociated release they are
-    counted in one random reconstruction, as its paper does; in all others by what is certain
+    counted in one random reconstruction, as its paper does, and so in a perturbed one; in all
+    others by what is certain
     (:func:`certain_itemset_loss`), and nothing is drawn at random.
 
     Parameters
@@ -260,7 +262,7 @@ def top_k_itemset_loss(
     M. Terrovitis, N. Mamoulis, J. Liagouris, S. Skiadopoulos: Privacy preservation by
     disassociation, PVLDB 5(10), 2012.
     """
-    if not isinstance(release, DisassociatedRelease):
+    if not isinstance(release, DisassociatedRelease | PerturbedRelease):
         return certain_itemset_loss(
             release, original, taxonomy=taxonomy, sensitive=sensitive, k=k, largest=largest
         )

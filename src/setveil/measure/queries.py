@@ -11,6 +11,8 @@ from setveil.errors import NotApplicable, ParameterError
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.grouped import GroupedRelease
+from setveil.release.perturbed import PerturbedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
@@ -26,6 +28,8 @@ EXPECTING = (
     DisassociatedRelease,
     EncodedRelease,
     GeneralizedRelease,
+    GroupedRelease,
+    PerturbedRelease,
     SetGeneralizedRelease,
     SplitRelease,
     SuppressedRelease,
@@ -106,7 +110,7 @@ def average_relative_error(
     The actual count is the number of original records that hold all items of the query. The
     estimate is what the release leads one to expect: the exact mean of that count over the
     release's ``sample_world``. (Of a disassociated release: over all placements, even those that
-    leave a record empty.)
+    leave a record empty; of a perturbed one: its unbiased estimate.)
 
     Parameters
     ----------

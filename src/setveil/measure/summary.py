@@ -13,10 +13,14 @@ from setveil.measure.images import tree_for
 from setveil.measure.itemsets import certain_itemset_loss, top_k_itemset_loss
 from setveil.measure.loss import average_loss
 from setveil.measure.multilevel import multilevel_itemset_loss
+from setveil.measure.perturbation import items_shown, items_true, perturbation_loss
 from setveil.measure.queries import average_relative_error
+from setveil.measure.reconstruction import mean_reconstruction_error
 from setveil.measure.rules import rules_kept
 from setveil.measure.utility_loss import ul, ul_log2
 from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.grouped import GroupedRelease
+from setveil.release.perturbed import PerturbedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
@@ -42,7 +46,9 @@ def measure_all(
     """Return every measure by name; None where one cannot be said.
 
     Utility loss (``ul``, ``ul_log2``) comes only with releases whose items are sets; ``tkd_a``,
-    ``tkd_ml2``, ``re``, ``tlost`` and ``certain_links`` only with disassociated ones.
+    ``tkd_ml2``, ``re``, ``tlost`` and ``certain_links`` only with disassociated ones; ``kl``, the
+    reconstruction error, with its interval only with grouped ones;
+    ``items_true`` and ``perturbation_loss`` only with perturbed ones.
 
     Parameters
     ----------
@@ -111,6 +117,34 @@ def measure_all(
         }
     if isinstance(release, DisassociatedRelease):
         figures |= _of_disassociated(release, original, key=key, tree=tree, rng=worlds, k=k)
+    if isinstance(release, GroupedRelease):
+        figures |= _of_groups(release, original, rng=worlds)
+    if isinstance(release, PerturbedRelease):
+        figures |= _of_perturbed(release, original, key=key, tree=tree)
+    return figures
+
+
+def _of_perturbed(
+    release: PerturbedRelease,
+    original: TransactionTable,
+    *,
+    key: Key | None,
+    tree: Taxonomy | None,
+) -> dict[str, float | None]:
+    """Return the measures that are about what chance did; only the key tells most of them."""
+    length = len(release.items) / len(release) if len(release) else None
+    figures: dict[str, float | None] = {"length_mean": length, "items_true": None}
+    figures["perturbation_loss"] = None
+    if key is None:
+        return figures
+    figures["items_true"] = _or_none(lambda: items_true(release, original, key=key))
+    shown = _or_none(lambda: items_shown(release, original, key=key))
+    figures["items_exact"] = shown
+    figures["items_suppressed"] = None if shown is None else 1 - shown
+    if tree is not None:
+        figures["perturbation_loss"] = _or_none(
+            lambda: perturbation_loss(release, original, key=key, taxonomy=tree)
+        )
     return figures
 
 
@@ -139,6 +173,16 @@ def _of_disassociated(
         # Nothing published tells how many records hold a term of a term chunk.
         figures["items_suppressed"] = len(key.removed) / len(original.items)
     return figures
+
+
+def _of_groups(
+    release: GroupedRelease, original: TransactionTable, *, rng: np.random.Generator | None
+) -> dict[str, float | None]:
+    """Return the reconstruction error with its interval."""
+    with suppress(NotApplicable):
+        error = mean_reconstruction_error(release, original, rng=rng)
+        return {"kl": error.value, "kl_low": error.low, "kl_high": error.high}
+    return dict.fromkeys(("kl", "kl_low", "kl_high"))
 
 
 def _or_none(measure: Callable[[], float]) -> float | None:

@@ -5,6 +5,10 @@ from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
 from setveil.release.disassociating import Plan, publish_disassociated
 from setveil.release.encoded import EncodedRelease, publish_encoded
 from setveil.release.generalized import GeneralizedRelease, publish_groups
+from setveil.release.grouped import Group, GroupedRelease
+from setveil.release.grouping import deal, publish_grouped
+from setveil.release.item_channel import ItemChannel
+from setveil.release.perturbed import PerturbedRelease, publish_perturbed
 from setveil.release.published import PublishedRows, published_rows
 from setveil.release.recoded import publish_recoded
 from setveil.release.set_generalized import SetGeneralizedRelease, publish_sets
@@ -20,8 +24,12 @@ __all__ = [
     "DisassociatedRelease",
     "EncodedRelease",
     "GeneralizedRelease",
+    "Group",
+    "GroupedRelease",
+    "ItemChannel",
     "Key",
     "Matches",
+    "PerturbedRelease",
     "Plan",
     "PublishedRows",
     "Release",
@@ -30,9 +38,12 @@ __all__ = [
     "SplitRelease",
     "Step",
     "SuppressedRelease",
+    "deal",
     "publish_disassociated",
     "publish_encoded",
+    "publish_grouped",
     "publish_groups",
+    "publish_perturbed",
     "publish_recoded",
     "publish_sets",
     "publish_suppressed",

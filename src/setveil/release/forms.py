@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.data.fractions import share_as_json
 from setveil.data.table import Int32Array, Int64Array, Vocabulary
-from setveil.errors import NotApplicable, ReleaseError
+from setveil.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.release.chunk_store import chunk_rows, chunk_structure, rebuild_chunks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.group_store import group_rows, group_structure, rebuild_groups
+from setveil.release.grouped import GroupedRelease
+from setveil.release.item_channel import ItemChannel
 from setveil.release.manifest import describe_tree, rebuild_tree
+from setveil.release.perturbed import PerturbedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.shared import SharedRelease, shared_release
 from setveil.release.split import SplitRelease
@@ -169,11 +174,36 @@ def _chunk_records(release: DisassociatedRelease) -> Records:
     return Records(*chunk_rows(release), release.vocabulary.names)
 
 
+def _group_records(release: GroupedRelease) -> Records:
+    return Records(*group_rows(release), release.vocabulary.names)
+
+
 def _rebuild_shared(rows: Rows, structure: Mapping[str, Any]) -> SharedRelease:
     k = structure.get("k")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ReleaseError("manifest.json is damaged: it does not say how many shares it takes")
     return shared_release(rows, k)
+
+
+def _channel_structure(release: PerturbedRelease) -> dict[str, Any]:
+    channel = release.channel
+    sizes = None if channel.sizes is None else [share_as_json(c) for c in channel.sizes]
+    return {"beta": share_as_json(channel.beta), "domain": channel.domain, "sizes": sizes}
+
+
+def _rebuild_perturbed(rows: Rows, structure: Mapping[str, Any]) -> PerturbedRelease:
+    sizes = structure.get("sizes")
+    if set(structure) != {"beta", "domain", "sizes"} or not isinstance(sizes, list | None):
+        raise ReleaseError("manifest.json is damaged: it does not say how chance worked")
+    try:
+        channel = ItemChannel(
+            beta=structure["beta"],
+            domain=structure["domain"],
+            sizes=None if sizes is None else tuple(sizes),
+        )
+        return PerturbedRelease(**_item_rows(rows), channel=channel)
+    except ParameterError as error:
+        raise ReleaseError(f"the release is damaged: {error.what}") from None
 
 
 FORMS: dict[str, Form] = {
@@ -199,10 +229,18 @@ FORMS: dict[str, Form] = {
         structure=lambda release: {"k": release.k},
         rebuild=_rebuild_shared,
     ),
+    PerturbedRelease.form: Form(
+        records=_item_records, structure=_channel_structure, rebuild=_rebuild_perturbed
+    ),
     DisassociatedRelease.form: Form(
         records=_chunk_records,
         structure=chunk_structure,
         rebuild=lambda rows, structure: rebuild_chunks(**_item_rows(rows), structure=structure),
+    ),
+    GroupedRelease.form: Form(
+        records=_group_records,
+        structure=group_structure,
+        rebuild=lambda rows, structure: rebuild_groups(**_item_rows(rows), structure=structure),
     ),
 }
 """The forms that can be stored, by the name a manifest gives them."""

@@ -13,6 +13,8 @@ from setveil.errors import InputError, NotApplicable
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.grouped import GroupedRelease
+from setveil.release.perturbed import PerturbedRelease
 from setveil.release.rows import distinct_in_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.split import SplitRelease
@@ -152,6 +154,23 @@ def _of_chunks(published: DisassociatedRelease) -> PublishedRows:
     raise NotApplicable(
         f"a release of {len(published):,} records in chunks does not show them as rows",
         fix="ask for disassociated or safe-disassociated instead",
+    )
+
+
+@published_rows.register(GroupedRelease)
+def _of_groups(published: GroupedRelease) -> PublishedRows:
+    raise NotApplicable(
+        f"a release of {len(published):,} records in groups does not show whole records",
+        fix="ask for privacy-degree instead",
+    )
+
+
+@published_rows.register(PerturbedRelease)
+def _of_perturbed(published: PerturbedRelease) -> PublishedRows:
+    raise NotApplicable(
+        f"the items of a release of {len(published):,} randomized records are true only by chance, "
+        "so counting them decides nothing",
+        fix="attack it instead: noise-filter, public-records",
     )
 
 

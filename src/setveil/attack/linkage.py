@@ -1,0 +1,335 @@
+"""Record linkage: who knows a few items of somebody looks for that person's record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from setveil.attack.base import check_applies
+from setveil.attack.clear_items import ClearItems
+from setveil.attack.guess import Guess
+from setveil.errors import ParameterError
+from setveil.literature import SWEENEY_2002
+from setveil.registry import register
+from setveil.release.forms import FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Matches, Release
+
+KNOWLEDGE = ("random", "rarest", "common")
+NAMED = 100
+"""How many of equally likely records are named: enough to tell the chance of the right one."""
+TIE = 1e-9
+"""Weights that differ by less than this share are equal; they are products of many factors."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targets:
+    """People of whom the adversary knows some items.
+
+    Parameters
+    ----------
+    records
+        Who they are: their places in the original data. Attacks pass them on to the guess.
+    known
+        For each of them some items that they hold.
+    strangers
+        Itemsets that nobody in the data holds: the control. Whoever is found by them is a wrong
+        one.
+
+    Examples
+    --------
+    >>> Targets(records=[3], known=[["flu", "gout"]]).known
+    (('flu', 'gout'),)
+    """
+
+    records: tuple[int, ...]
+    known: tuple[tuple[str, ...], ...]
+    strangers: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", tuple(int(record) for record in self.records))
+        for name in ("known", "strangers"):
+            object.__setattr__(self, name, tuple(tuple(items) for items in getattr(self, name)))
+        if len(self.records) != len(self.known):
+            raise ParameterError(
+                f"there are {len(self.records)} targets, and of {len(self.known)} something is "
+                "known",
+                fix="say for each target what is known, if it is nothing",
+            )
+
+
+class Link(NamedTuple):
+    """What knowing some items of a person leads to.
+
+    Parameters
+    ----------
+    known
+        The items.
+    candidates
+        How many published records may be the person's.
+    chance
+        How likely the likeliest of them is, by the weights of the release's form.
+    named
+        The likeliest records; up to 100 of them, drawn at random, where more are equally likely.
+    learned
+        Further items that all candidates show in clear, sorted.
+    """
+
+    known: tuple[str, ...]
+    candidates: int
+    chance: float
+    named: tuple[int, ...]
+    learned: tuple[str, ...]
+
+    @classmethod
+    def checked(cls, values: Iterable[Any]) -> Link:
+        """Return a link of values from a file, or refuse them."""
+        known, candidates, chance, named, learned = values
+        link = cls(tuple(known), candidates, chance, tuple(named), tuple(learned))
+        whole = all(type(each) is int and each >= 0 for each in (candidates, *link.named))
+        texts = all(isinstance(item, str) for item in (*link.known, *link.learned))
+        if not whole or not texts or not 0 <= chance <= 1 or len(link.named) > candidates:
+            raise ParameterError("a link has numbers that cannot be")
+        return link
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkageGuess(Guess):
+    """For each target the records that may be theirs.
+
+    Parameters
+    ----------
+    k
+        From how many candidates on a target counts as hidden.
+    targets
+        Who was looked for: places in the original data.
+    links
+        What was found for each.
+    strangers
+        What was found for people who are not in the data: the control.
+    notes
+        What a reader should know.
+
+    Examples
+    --------
+    >>> link = Link(known=("flu",), candidates=2, chance=0.5, named=(0, 3), learned=("gout",))
+    >>> guess = LinkageGuess(attack="linkage", k=5, targets=(7,), links=(link,), strangers=())
+    >>> LinkageGuess.from_json(guess.to_json()) == guess
+    True
+    """
+
+    kind: ClassVar[str] = "linkage"
+
+    k: int
+    targets: tuple[int, ...]
+    links: tuple[Link, ...]
+    strangers: tuple[Link, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, least=1)
+        object.__setattr__(self, "targets", tuple(self.targets))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        for name in ("links", "strangers"):
+            links = tuple(Link.checked(link) for link in getattr(self, name))
+            object.__setattr__(self, name, links)
+        if not all(type(record) is int and record >= 0 for record in self.targets):
+            raise ParameterError("a target is no place in the original data")
+        if len(self.targets) != len(self.links):
+            raise ParameterError("a guess says of every target what was found")
+
+
+@register(
+    "attack",
+    "linkage",
+    paper="Sweeney 2002",
+    bibtex=SWEENEY_2002,
+)
+@dataclass(frozen=True, kw_only=True)
+class Linkage:
+    """Look for the records of people of whom a few items are known: for every form of release.
+
+    The adversary asks the release which records may belong to somebody who holds the known items
+    (:meth:`~setveil.release.base.Release.matches`), and names the likeliest. The one attack that
+    puts all forms on one axis. `m`, `knowledge` and `sample` say how
+    :func:`~setveil.measure.linkage.draw_targets` chooses the people and what is known of them.
+
+    Parameters
+    ----------
+    m
+        How many items of a target are known; all of one who holds fewer.
+    knowledge
+        Which: drawn at ``random``, the ``rarest``, or the most ``common`` ones of the target.
+    sample
+        How many targets are drawn.
+    k
+        A target with fewer candidates than this counts as exposed.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_suppressed
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "rash"], ["flu", "hiv"]])
+    >>> release, key = publish_suppressed(table, [True, True, False, True])  # without hiv
+    >>> targets = Targets(records=(0, 2), known=(("gout",), ("flu", "hiv")))
+    >>> for link in Linkage().run(release, targets=targets).links:
+    ...     print(link.candidates, link.named, link.learned)
+    1 (0,) ('flu',)
+    3 (0, 1, 2) ()
+
+    References
+    ----------
+    L. Sweeney: k-anonymity: a model for protecting privacy. International Journal of Uncertainty,
+    Fuzziness and Knowledge-Based Systems 10, 2002.
+    """
+
+    applies_to: ClassVar[frozenset[str]] = frozenset(FORMS)
+    requires: ClassVar[frozenset[str]] = frozenset({"targets"})
+    accepts: ClassVar[frozenset[str]] = frozenset({"taxonomy", "progress"})
+
+    m: int = field(default=2, metadata={"doc": "how many items of a target are known"})
+    knowledge: str = field(
+        default="random",
+        metadata={"doc": "which of them: any, the rarest or the most common", "choices": KNOWLEDGE},
+    )
+    sample: int = field(default=1000, metadata={"doc": "how many targets are drawn"})
+    k: int = field(default=5, metadata={"doc": "a target with fewer candidates counts as exposed"})
+
+    def __post_init__(self) -> None:
+        check_knowledge(self.m, self.knowledge, self.sample)
+        check_whole("k", self.k, least=1)
+
+    def run(
+        self,
+        release: Release,
+        *,
+        targets: Targets,
+        taxonomy: Taxonomy | None = None,
+        rng: np.random.Generator | None = None,
+        progress: Callable[..., None] | None = None,
+    ) -> LinkageGuess:
+        """Return for each target what the release leads to.
+
+        Parameters
+        ----------
+        release
+            Any form.
+        targets
+            Whom the adversary looks for, and what is known of them.
+        taxonomy
+            The tree of the items; a generalized release cannot tell without it what its nodes
+            stand for.
+        rng
+            Draws which of many equally likely records are named; without it always the same way.
+        progress
+            Called with what is done, how much of it, and of how much.
+        """
+        check_applies("linkage", self.applies_to, release)
+        rng = np.random.default_rng(0) if rng is None else rng
+        clear = ClearItems.of(release)
+
+        def look(known: tuple[str, ...]) -> Link:
+            found = release.matches(known, taxonomy)
+            learned = clear.held_by_all(found.records) - set(known)
+            return link_of(known, found, learned, rng)
+
+        links, strangers = look_for(targets, look, progress)
+        return LinkageGuess(
+            attack="linkage",
+            k=self.k,
+            targets=targets.records,
+            links=links,
+            strangers=strangers,
+            notes=notes_on(targets),
+        )
+
+
+def look_for(
+    targets: Targets,
+    look: Callable[[tuple[str, ...]], Link],
+    progress: Callable[..., None] | None = None,
+) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+    """Return the links of targets and of strangers; the same items are looked up once.
+
+    >>> def look(known):
+    ...     return Link(known, 0, 0.0, (), ())
+    >>> look_for(Targets(records=[0], known=[["flu"]]), look)
+    ((Link(known=('flu',), candidates=0, chance=0.0, named=(), learned=()),), ())
+    """
+    seen: dict[frozenset[str], Link] = {}
+    wanted = [*targets.known, *targets.strangers]
+    for done, known in enumerate(wanted):
+        if frozenset(known) not in seen:
+            seen[frozenset(known)] = look(known)
+        if progress is not None and done % 100 == 0:
+            progress("attacking", done, len(wanted))
+    links = tuple(seen[frozenset(known)]._replace(known=known) for known in wanted)
+    return links[: len(targets.known)], links[len(targets.known) :]
+
+
+def link_of(
+    known: tuple[str, ...], found: Matches, learned: Iterable[str], rng: np.random.Generator
+) -> Link:
+    """Return the link that some matches make.
+
+    >>> from setveil.release import Matches
+    >>> found = Matches(records=np.array([4, 6, 9]), weights=np.array([0.5, 0.5, 0.25]))
+    >>> link_of(("flu",), found, ["gout"], np.random.default_rng(0))
+    Link(known=('flu',), candidates=3, chance=0.4, named=(4, 6), learned=('gout',))
+    """
+    if not len(found.records):
+        return Link(known, 0, 0.0, (), tuple(sorted(learned)))
+    heaviest = found.weights.max()
+    best = found.records[found.weights >= heaviest * (1 - TIE)]
+    if len(best) > NAMED:
+        best = np.sort(rng.choice(best, NAMED, replace=False))
+    return Link(
+        known=known,
+        candidates=len(found.records),
+        chance=float(min(heaviest / found.weights.sum(), 1.0)),
+        named=tuple(best.tolist()),
+        learned=tuple(sorted(learned)),
+    )
+
+
+def notes_on(targets: Targets) -> tuple[str, ...]:
+    """Return what a reader should know about the targets.
+
+    >>> notes_on(Targets(records=[], known=[]))
+    ('there is no control: no itemset was found that nobody in the data holds',)
+    """
+    if targets.strangers:
+        return ()
+    return ("there is no control: no itemset was found that nobody in the data holds",)
+
+
+def check_knowledge(m: int, knowledge: str, sample: int) -> None:
+    """Refuse what cannot be known of targets.
+
+    >>> check_knowledge(2, "all", 10)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: knowledge is 'all'. To fix: use one of random, rarest, common.
+    """
+    check_whole("m", m, least=0)
+    check_whole("sample", sample, least=1)
+    if knowledge not in KNOWLEDGE:
+        raise ParameterError(
+            f"knowledge is {knowledge!r}", fix=f"use one of {', '.join(KNOWLEDGE)}"
+        )
+
+
+def check_whole(name: str, value: object, *, least: int) -> None:
+    """Refuse a parameter that is no whole number, or too small.
+
+    >>> check_whole("k", 0, least=1)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ParameterError(f"{name} is {value!r}", fix=f"use a whole number of at least {least}")

@@ -1,0 +1,267 @@
+"""Finding behind each randomized record the public record that it most likely was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.attack.base import check_applies
+from setveil.attack.guess import Guess
+from setveil.errors import InputError, ParameterError
+from setveil.registry import register
+from setveil.release.rows import distinct_in_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.release.perturbed import PerturbedRelease
+
+Floats = npt.NDArray[np.float64]
+
+BLOCK = 4_000_000
+"""Pairs of a record and a candidate, or cells, that are looked at at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicRecordsGuess(Guess):
+    """Which public record is believed to stand behind each randomized one.
+
+    Parameters
+    ----------
+    candidates
+        The different public records, as sets of items.
+    copies
+        How many public records each of them is.
+    records
+        The attacked records of the release.
+    named
+        For each of these the place of the likeliest candidate; the first of equally likely ones.
+    chances
+        How likely one of its copies is, if the original is among the candidates; 0 where none can
+        be.
+    notes
+        What else is to be known.
+    """
+
+    kind: ClassVar[str] = "public-records"
+
+    candidates: tuple[tuple[str, ...], ...]
+    copies: tuple[int, ...]
+    records: tuple[int, ...]
+    named: tuple[int, ...]
+    chances: tuple[float, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", tuple(tuple(row) for row in self.candidates))
+        for name in ("copies", "records", "named", "chances", "notes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not all(isinstance(item, str) for row in self.candidates for item in row):
+            raise ParameterError("a guess names the items of its candidates")
+        if not len(self.records) == len(self.named) == len(self.chances):
+            raise ParameterError("a guess names a candidate for each record")
+        if len(self.copies) != len(self.candidates) or min(self.copies, default=1) < 1:
+            raise ParameterError("a guess says how often there is each candidate")
+        if not all(0 <= place < len(self.candidates) for place in self.named):
+            raise ParameterError("a guess names candidates that it has")
+        if min(self.records, default=0) < 0 or not all(0 <= c <= 1 for c in self.chances):
+            raise ParameterError("a guess names records, and chances between 0 and 1")
+
+
+@register(
+    "attack",
+    "public-records",
+    paper="Aggarwal 2007",
+    bibtex="""
+    @inproceedings{aggarwal2007randomization,
+      author    = {Aggarwal, Charu C.},
+      title     = {On Randomization, Public Information and the Curse of Dimensionality},
+      booktitle = {Proceedings of the 23rd IEEE International Conference on Data Engineering},
+      pages     = {136--145}, year = {2007}
+    }""",
+)
+@dataclass(frozen=True, kw_only=True)
+class PublicRecords:
+    """Find the public record that a randomized one most likely comes from.
+
+    The adversary has a list of records, say of what named people are known to hold, and the
+    mechanism, which is public. It says how likely each candidate gives the published record: by
+    the items that were kept, lost and added. The more items there are, the fewer candidates come
+    close to the right one: this is why noise that hides an item does not hide a record. For
+    numeric columns with noise see :mod:`setveil.tabular.noise_attacks`.
+
+    Parameters
+    ----------
+    most
+        How many records are attacked; more are drawn from.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import ItemChannel, publish_perturbed
+    >>> drawn = TransactionTable.from_rows([["flu", "gout", "pox"], ["gout"]])
+    >>> release, _ = publish_perturbed(drawn, ItemChannel(beta="1/10", domain=4))
+    >>> public = TransactionTable.from_rows([["flu", "gout"], ["gout", "hiv"], ["gout"]])
+    >>> guess = PublicRecords().run(release, candidates=public)
+    >>> [guess.candidates[place] for place in guess.named]
+    [('flu', 'gout'), ('gout',)]
+    >>> [round(chance, 3) for chance in guess.chances]
+    [0.89, 0.818]
+
+    References
+    ----------
+    C. C. Aggarwal: On randomization, public information and the curse of dimensionality, ICDE
+    2007.
+    """
+
+    applies_to: ClassVar[frozenset[str]] = frozenset({"perturbed"})
+    requires: ClassVar[frozenset[str]] = frozenset({"candidates"})
+
+    most: int = field(default=1000, metadata={"doc": "how many records are attacked"})
+
+    def __post_init__(self) -> None:
+        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
+            raise ParameterError(f"most is {self.most!r}", fix="use a whole number of at least 1")
+
+    def run(
+        self,
+        release: PerturbedRelease,
+        *,
+        candidates: TransactionTable,
+        rng: np.random.Generator | None = None,
+    ) -> PublicRecordsGuess:
+        """Return the likeliest candidate for each record.
+
+        Parameters
+        ----------
+        release
+            Randomized records.
+        candidates
+            Public records; some of them may be the originals.
+        rng
+            Draws the records that are attacked, where there are more; always the same without it.
+        """
+        check_applies("public-records", self.applies_to, release)
+        if not len(candidates):
+            raise InputError("there are no candidates", fix="give public records to compare with")
+        rng = np.random.default_rng(0) if rng is None else rng
+        records = np.arange(len(release), dtype=np.int64)
+        if len(records) > self.most:
+            records = np.sort(rng.choice(records, self.most, replace=False))
+        sets, copies = distinct_sets(candidates)
+        named: list[int] = []
+        chances: list[float] = []
+        for logs in likelihoods(release, sets, records):
+            best = np.argmax(logs, axis=1)
+            top = logs[np.arange(len(logs)), best]
+            whole = np.exp(logs - np.where(np.isfinite(top), top, 0.0)[:, None]) @ copies
+            named += best.tolist()
+            sure = np.where(np.isfinite(top), copies[best] / np.maximum(whole, 1e-300), 0.0)
+            chances += np.minimum(sure, 1.0).tolist()
+        lost = sum(chance == 0 for chance in chances)
+        notes = (f"{lost} of {len(records)} records can come from no candidate",) if lost else ()
+        return PublicRecordsGuess(
+            attack="public-records",
+            candidates=tuple(sets),
+            copies=tuple(copies.tolist()),
+            records=tuple(records.tolist()),
+            named=tuple(named),
+            chances=tuple(chances),
+            notes=notes,
+        )
+
+
+def distinct_sets(table: TransactionTable) -> tuple[list[tuple[str, ...]], Int64Array]:
+    """Return the different records as sets of names, sorted, and how often there is each.
+
+    >>> from setveil.data import TransactionTable
+    >>> sets, copies = distinct_sets(TransactionTable.from_rows([["b", "a"], ["c"], ["a", "b"]]))
+    >>> sets, copies.tolist()
+    ([('a', 'b'), ('c',)], [2, 1])
+    """
+    offsets, items = distinct_in_rows(table.offsets, table.items)
+    names = table.vocabulary.names
+    bounds = offsets.tolist()
+    flat = items.tolist()
+    counts: dict[tuple[str, ...], int] = {}
+    for a, b in pairwise(bounds):
+        row = tuple(names[i] for i in flat[a:b])
+        counts[row] = counts.get(row, 0) + 1
+    ordered = sorted(counts)
+    return ordered, np.array([counts[row] for row in ordered], dtype=np.int64)
+
+
+def likelihoods(
+    release: PerturbedRelease, candidates: Sequence[tuple[str, ...]], records: Int64Array
+) -> Iterator[Floats]:
+    """Yield, some records at a time, how likely each candidate gives each record, as logarithms.
+
+    A candidate with an item that is certainly not in the domain gives none.
+
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import ItemChannel, publish_perturbed
+    >>> drawn = TransactionTable.from_rows([["flu", "gout"]])
+    >>> release, _ = publish_perturbed(drawn, ItemChannel(beta="1/4", domain=2))
+    >>> [logs] = likelihoods(release, [("flu",), ("hiv",)], [0])
+    >>> np.exp(logs).round(6).tolist()
+    [[0.1875, 0.0]]
+    """
+    vocabulary, width = release.vocabulary, len(release.vocabulary)
+    held = [[vocabulary.number(i) for i in row if i in vocabulary] for row in candidates]
+    lengths = np.array([len(row) for row in candidates], dtype=np.int64)
+    strange = lengths - [len(row) for row in held]
+    chosen = np.asarray(records, dtype=np.int64)
+    shown = np.diff(release.offsets)[chosen]
+    step = max(1, BLOCK // max(len(candidates), width, 1))
+    part = max(1, BLOCK // max(width, 1))
+    for first in range(0, len(chosen), step):
+        block = chosen[first : first + step]
+        cells = np.zeros((len(block), width), dtype=np.float32)
+        for place, record in enumerate(block.tolist()):
+            cells[place, release.items[slice(*release.offsets[record : record + 2])]] = 1
+        common = np.empty((len(block), len(candidates)), dtype=np.int64)
+        for start in range(0, len(candidates), part):
+            some = held[start : start + part]
+            theirs = np.zeros((len(some), width), dtype=np.float32)
+            for place, row in enumerate(some):
+                theirs[place, row] = 1
+            common[:, start : start + len(some)] = np.rint(cells @ theirs.T)
+        logs = release.channel.log_likelihood(
+            lengths[None, :], shown[first : first + step, None], common
+        )
+        yield np.where(strange[None, :] <= release.unseen, logs, -np.inf)
+
+
+def place_of_truth(logs: Floats, truth: Int64Array, copies: Int64Array) -> tuple[Floats, Floats]:
+    """Return the rank of the right candidate in each row, and its chance of being named first.
+
+    Equally likely candidates share their ranks, and are named first with equal chances.
+
+    Parameters
+    ----------
+    logs
+        How likely each candidate is, one row per record.
+    truth
+        The place of the right candidate in each row.
+    copies
+        How many records each candidate is.
+
+    Examples
+    --------
+    >>> logs = np.array([[-1.0, -1.0, -5.0]])
+    >>> ranks, firsts = place_of_truth(logs, np.array([0]), np.array([1, 1, 1]))
+    >>> ranks.tolist(), firsts.tolist()
+    ([1.5], [0.5])
+    """
+    own = logs[np.arange(len(logs)), truth][:, None]
+    # Sums of many logarithms in another order differ in the last digits.
+    near = np.isclose(logs, own, rtol=1e-9, atol=1e-9)
+    above = ((logs > own) & ~near) @ copies
+    equal = near @ copies
+    ranks = 1 + above + (equal - 1) / 2
+    return ranks, np.where(above == 0, 1 / np.maximum(equal, 1), 0.0)

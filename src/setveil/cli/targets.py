@@ -1,0 +1,61 @@
+"""Whom an attack looks for, and what it is told about the items: read and drawn."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from setveil.cli.inputs import only_one_stdin, read_table, read_taxonomy, release_directory
+from setveil.cli.sensitive import read_sensitive, whole_tree
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TargetsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--targets",
+        metavar="DATA",
+        help="The original data: whom to look for, and what is known of them, is drawn from it; "
+        "- reads stdin.",
+    ),
+]
+SecondOption = Annotated[
+    str | None,
+    typer.Option("--second", metavar="RELEASE", help="Another release of the same people."),
+]
+
+
+def about_people(
+    method: Any,
+    data: str,
+    *,
+    rng: "np.random.Generator",
+    second: str | None,
+    taxonomy: str | None,
+    missing: str,
+    parents: Literal["error", "first"],
+    sensitive: str | None,
+    sensitive_in_tree: str,
+    on_error: str,
+    quiet: bool,
+    **reading: Any,
+) -> dict[str, Any]:
+    """Return what an attack on people is told: the targets, a second release, a tree."""
+    from setveil.measure import draw_targets
+    from setveil.release.store import load_release
+
+    only_one_stdin(data, taxonomy)
+    known: dict[str, Any] = {}
+    if second is not None:
+        known["second"] = load_release(release_directory(second))
+    table = read_table(data, on_error=on_error, quiet=quiet, **reading)
+    secret = () if sensitive is None else read_sensitive(sensitive, table)
+    if taxonomy is not None:
+        tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
+        known["taxonomy"] = whole_tree(
+            tree, table, secret, missing=missing, in_tree=sensitive_in_tree
+        )
+    known["targets"] = draw_targets(
+        table, m=method.m, knowledge=method.knowledge, sample=method.sample, rng=rng
+    )
+    return known

@@ -1,0 +1,189 @@
+"""Privacy degree: in every group, each sensitive item is held by at most one record in p."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil.errors import NotApplicable, ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.thresholds import distinct_names
+from setveil.literature import GHINITA_2008
+from setveil.registry import register
+from setveil.release.grouped import GroupedRelease
+
+if TYPE_CHECKING:
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.release.base import Release
+
+SHOWN = 20
+"""How many witnesses a verdict carries at most."""
+
+
+@register(
+    "guarantee",
+    "privacy-degree",
+    paper="Ghinita, Tao & Kalnis 2008",
+    bibtex=GHINITA_2008,
+)
+@dataclass(frozen=True, kw_only=True)
+class PrivacyDegree:
+    """In every group, each sensitive item is held by at most one record in p.
+
+    For every group G and every sensitive item s that f of its records hold, |G| / f is at
+    least p. Whoever knows ordinary items of a person, even all of them, then finds the person's
+    record in some group, and believes s of it with a chance of at most 1/p: all originals that
+    the release allows are equally likely to those who know nothing more.
+
+    It is re-derived from the records and the sensitive parts of the groups; a sensitive item
+    that stands in a record itself is certain there, and breaks every p above 1. Comparisons are
+    in whole numbers.
+
+    Parameters
+    ----------
+    p
+        The degree, a whole number.
+    sensitive
+        The items that must not be inferred. Those that the release does not show are passed over.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_grouped
+    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream", "flu"], ["meat"]])
+    >>> release, _ = publish_grouped(table, [0, 0, 0], ["flu"])
+    >>> verdict = PrivacyDegree(p=2, sensitive=("flu",)).check(release)
+    >>> verdict.holds, verdict.reason
+    (False, '1 of 1 groups has a degree below 2, the worst 3/2: 2 of 3 records hold flu')
+    >>> verdict.witnesses[0].consequent, verdict.witnesses[0].confidence
+    ('flu', Fraction(2, 3))
+    >>> PrivacyDegree(p=1, sensitive=("flu",)).check(release).holds
+    True
+
+    Notes
+    -----
+    The chance is 1/p for those who know *ordinary* items only. Where parts are published whole,
+    who knows one sensitive item of a person may learn another one that stands in the same part.
+
+    References
+    ----------
+    G. Ghinita, Y. Tao, P. Kalnis: On the Anonymization of Sparse High-Dimensional Data. ICDE 2008.
+    """
+
+    p: int = field(default=5, metadata={"doc": "least size of a group by an item's records in it"})
+    sensitive: tuple[str, ...] = field(
+        default=(), metadata={"doc": "items that must not be inferred"}
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.p, bool) or not isinstance(self.p, int) or self.p < 1:
+            raise ParameterError(f"p is {self.p!r}", fix="use a whole number of at least 1")
+        object.__setattr__(self, "sensitive", distinct_names(self.sensitive))
+
+    def check(self, published: Release | TransactionTable) -> Verdict:
+        """Count each group's records and sensitive items; witnesses are the groups' worst items."""
+        if not isinstance(published, GroupedRelease):
+            raise NotApplicable(
+                "this promise is about records in groups",
+                fix="ask it of releases that cahd, anatomy or permutation wrote",
+            )
+        known = published.vocabulary
+        asked = np.zeros(len(known), dtype=bool)
+        asked[[known.number(name) for name in self.sensitive if name in known]] = True
+        bare = asked[published.items]
+        if self.p > 1 and bare.any():
+            return self._bare(published, published.items[bare])
+        group, item, held = _counted(published, asked)
+        sizes = published.sizes[group]
+        low = np.flatnonzero(held * self.p > sizes)
+        if len(low):
+            order = sorted(
+                low.tolist(), key=lambda i: (-Fraction(int(held[i]), int(sizes[i])), int(group[i]))
+            )
+            return self._low(published, group[order], item[order], held[order])
+        shown = int(np.count_nonzero(np.bincount(item, minlength=1)))
+        reason = (
+            f"in each of {len(published.sizes):,} groups at most one record in {self.p} holds any "
+            f"sensitive item ({shown:,} of {len(self.sensitive):,} occur)"
+        )
+        return Verdict(holds=True, exact=True, reason=reason, checked=len(published.sizes))
+
+    def _bare(self, release: GroupedRelease, items: Int32Array) -> Verdict:
+        numbers, counts = np.unique(items, return_counts=True)
+        names = [release.vocabulary[i] for i in numbers.tolist()]
+        return Verdict(
+            holds=False,
+            exact=True,
+            reason=f"records show {len(names):,} sensitive items themselves, the first {names[0]}",
+            checked=len(release),
+            witnesses=tuple(
+                Witness(items=(name,), support=count, required="no record that shows it")
+                for name, count in list(zip(names, counts.tolist(), strict=True))[:SHOWN]
+            ),
+        )
+
+    def _low(
+        self, release: GroupedRelease, group: Int64Array, item: Int64Array, held: Int64Array
+    ) -> Verdict:
+        n_low, sizes = len(np.unique(group)), release.sizes[group]
+        names = [release.vocabulary[i] for i in item[:SHOWN].tolist()]
+        rows = list(zip(names, group.tolist(), held.tolist(), sizes.tolist(), strict=False))[:SHOWN]
+        name, _, f, n = rows[0]
+        return Verdict(
+            holds=False,
+            exact=True,
+            reason=f"{n_low:,} of {len(release.sizes):,} groups "
+            f"{'has' if n_low == 1 else 'have'} a degree below {self.p}, the worst "
+            f"{Fraction(n, f)}: {f:,} of {n:,} records hold {name}",
+            checked=len(release.sizes),
+            witnesses=tuple(
+                Witness(
+                    items=(),
+                    support=n,
+                    required=f"at most {n // self.p} with it in group {g}, not {f}",
+                    consequent=name,
+                    confidence=Fraction(f, n),
+                )
+                for name, g, f, n in rows
+            ),
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> PrivacyDegree(p=4, sensitive=("flu", "gout")).describe()
+        'in every group at most one record in 4 holds any one of 2 sensitive items'
+        >>> PrivacyDegree(p=4, sensitive=()).describe()
+        'no sensitive item is published, so none is linked to a record'
+        """
+        if not self.sensitive:
+            return "no sensitive item is published, so none is linked to a record"
+        return (
+            f"in every group at most one record in {self.p} holds any one of "
+            f"{len(self.sensitive):,} sensitive items"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values.
+
+        >>> PrivacyDegree(p=4, sensitive=("flu",)).params()
+        {'p': 4, 'sensitive': ['flu']}
+        """
+        return {"p": self.p, "sensitive": list(self.sensitive)}
+
+
+def _counted(
+    release: GroupedRelease, asked: np.typing.NDArray[np.bool_]
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return group, item and number of records for each asked item of a group's parts."""
+    part = np.repeat(np.arange(len(release.counts)), np.diff(release.part_offsets))
+    chosen = asked[release.part_items]
+    part, item = part[chosen], release.part_items[chosen].astype(np.int64)
+    width = np.int64(max(len(release.vocabulary), 1))
+    pairs, place = np.unique(release.group_of_part[part] * width + item, return_inverse=True)
+    held = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(held, place, release.counts[part])
+    return pairs // width, pairs % width, held

@@ -1,0 +1,342 @@
+"""Equivocation: how many bits an adversary still lacks about a confidential value."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.errors import ParameterError
+from setveil.release.perturbed import PerturbedRelease
+from setveil.release.split import SplitRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from setveil.data.taxonomy import Taxonomy
+
+FloatArray = npt.NDArray[np.float64]
+
+SLACK = 1e-12
+"""What rounding may add to a difference, as a share of the greatest value."""
+SUM = 1e-9
+"""How far the sum of probabilities may be from 1."""
+MOST = 200
+"""Distinct values up to which the area is taken over all their differences."""
+UNKNOWN = 0.5
+"""The chance of an item about which a release says nothing: 1 bit is lacking."""
+
+
+def equivocation(
+    values: npt.ArrayLike, probabilities: npt.ArrayLike, epsilon: float = 0.0
+) -> float:
+    """Return the equivocation H(ε) of a value with a known distribution, in bits.
+
+    The least entropy over all partitions of the sorted values into runs no wider than ε: somebody
+    who is content with knowing the value up to ε need not tell the values of a run apart. H(0) is
+    Shannon's entropy; it falls with ε, down to 0 where ε spans all values. Dynamic programming:
+    H(i) = min over j with x_i − x_j ≤ ε of H(j − 1) + p lg(1/p), where p = p_j + … + p_i; the
+    time is that of all runs no wider than ε.
+
+    Parameters
+    ----------
+    values
+        Numbers in any order; equal ones count as one.
+    probabilities
+        How likely each is; they sum to 1. Values of probability 0 count for nothing.
+    epsilon
+        Width up to which values need not be told apart, at least 0.
+
+    Examples
+    --------
+    >>> chances = [0.1, 0.2, 0.3, 0.15, 0.25]
+    >>> [round(equivocation([1, 2, 4, 5, 9], chances, e), 6) for e in (0, 1, 3, 4, 8)]
+    [2.228213, 1.539491, 1.23616, 0.811278, 0.0]
+
+    References
+    ----------
+    M. Alfalayleh, L. Brankovic: Quantifying privacy: a novel entropy-based measure of disclosure
+    risk. IWOCA 2014. L. Brankovic: Advancements in privacy preserving data mining, lecture 11.
+
+    Departures: the lecture's inner loop updates H(ε, j) where H(ε, i) is meant.
+    """
+    return float(equivocation_curve(values, probabilities, [epsilon])[0])
+
+
+def equivocation_curve(
+    values: npt.ArrayLike, probabilities: npt.ArrayLike, epsilons: npt.ArrayLike
+) -> FloatArray:
+    """Return H(ε) for several ε.
+
+    Examples
+    --------
+    >>> equivocation_curve([1, 2], [0.5, 0.5], [0, 0.5, 1]).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    ordered, chances = _distribution(values, probabilities)
+    widths = np.asarray(epsilons, dtype=np.float64)
+    if widths.ndim != 1 or not (widths >= 0).all():
+        raise ParameterError(
+            f"epsilon is {epsilons!r}", fix="use numbers of at least 0, one or a list"
+        )
+    return _least_entropy(ordered, chances, widths)
+
+
+def equivocation_area(
+    values: npt.ArrayLike, probabilities: npt.ArrayLike, epsilons: npt.ArrayLike | None = None
+) -> float:
+    """Return the area under the curve of H(ε): one number for all ε.
+
+    Without `epsilons` it is exact, from 0 to where the curve ends: H is constant between the
+    differences of values. With them the curve is taken as straight between the given points.
+
+    Parameters
+    ----------
+    values, probabilities
+        As in :func:`equivocation`.
+    epsilons
+        Where the curve is looked at, ascending; needed for more than 200 distinct values.
+
+    Examples
+    --------
+    >>> equivocation_area([1, 2], [0.5, 0.5])
+    1.0
+    >>> equivocation_curve([0, 1, 3], [0.25, 0.25, 0.5], [0, 1, 2, 3]).round(3).tolist()
+    [1.5, 1.0, 0.811, 0.0]
+    >>> round(equivocation_area([0, 1, 3], [0.25, 0.25, 0.5]), 3)
+    3.311
+    """
+    ordered, chances = _distribution(values, probabilities)
+    if epsilons is not None:
+        widths = np.asarray(epsilons, dtype=np.float64)
+        if widths.ndim != 1 or not (widths >= 0).all() or (np.diff(widths) < 0).any():
+            raise ParameterError("the epsilons do not ascend from 0", fix="sort them")
+        return float(np.trapezoid(_least_entropy(ordered, chances, widths), widths))
+    if len(ordered) > MOST:
+        raise ParameterError(
+            f"the area of {len(ordered)} distinct values would take long",
+            fix="name the epsilons at which the curve is looked at",
+        )
+    steps = np.unique(ordered[:, None] - ordered)
+    steps = steps[steps >= 0]
+    return float(_least_entropy(ordered, chances, steps[:-1]) @ np.diff(steps))
+
+
+def conditional_equivocation(
+    values: npt.ArrayLike, known: npt.ArrayLike, epsilon: float = 0.0
+) -> float:
+    """Return the mean equivocation of a value to somebody who knows other attributes.
+
+    Who knows the attributes of a record cannot tell it from others that have the same: the value
+    is that of any of them. The mean over all records.
+
+    Parameters
+    ----------
+    values
+        The confidential number of each record.
+    known
+        The known attributes, a row of numbers or texts for each record; a row may be empty.
+    epsilon
+        As in :func:`equivocation`.
+
+    Examples
+    --------
+    >>> pay, job = [10, 20, 30, 30], [["nurse"], ["nurse"], ["clerk"], ["clerk"]]
+    >>> conditional_equivocation(pay, [[], [], [], []]), conditional_equivocation(pay, job)
+    (1.5, 0.5)
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    rows = np.asarray(known)
+    if numbers.ndim != 1 or not len(numbers) or rows.ndim != 2 or len(rows) != len(numbers):
+        raise ParameterError(
+            f"{numbers.size} values and known attributes of the shape {rows.shape} do not fit",
+            fix="give for each value a row of known attributes, if it is an empty one",
+        )
+    group = np.zeros(len(numbers), dtype=np.int64)
+    for column in rows.T:
+        _, codes = np.unique(column, return_inverse=True)
+        _, group = np.unique(group * (codes.max() + 1) + codes, return_inverse=True)
+    lacking = 0.0
+    for number, size in enumerate(np.bincount(group).tolist()):
+        alike = numbers[group == number]
+        lacking += size * equivocation(alike, np.full(size, 1 / size), epsilon)
+    return lacking / len(numbers)
+
+
+def _distribution(
+    values: npt.ArrayLike, probabilities: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Return distinct values in ascending order with their probabilities, which are above 0."""
+    numbers = np.asarray(values, dtype=np.float64)
+    chances = np.asarray(probabilities, dtype=np.float64)
+    if numbers.ndim != 1 or numbers.shape != chances.shape or not len(numbers):
+        raise ParameterError(
+            f"{numbers.size} values and {chances.size} probabilities do not fit together",
+            fix="give a probability for each value, and at least one",
+        )
+    if not np.isfinite(numbers).all():
+        raise ParameterError("a value is not a number", fix="leave such values out")
+    if not (chances >= 0).all() or not abs(chances.sum() - 1) <= SUM:
+        raise ParameterError(
+            f"the probabilities sum to {chances.sum():g}, the least is {chances.min():g}",
+            fix="use numbers of at least 0 that sum to 1",
+        )
+    distinct, place = np.unique(numbers, return_inverse=True)
+    summed = np.bincount(place, weights=chances)
+    there = summed > 0
+    return distinct[there], summed[there] / summed.sum()
+
+
+def _least_entropy(ordered: FloatArray, chances: FloatArray, widths: FloatArray) -> FloatArray:
+    from setveil.kernels.equivocation import least_entropy  # noqa: PLC0415  (numba on demand)
+
+    return least_entropy(ordered, chances, widths + SLACK * np.abs(ordered).max())
+
+
+# --- a sensitive item under a release -------------------------------------------------------------
+
+
+def item_equivocation(
+    release: Any,  # noqa: ANN401
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the bits that are lacking about whether somebody holds an item.
+
+    The entropy of :func:`item_chance`: 1 where it is as likely as not, 0 where it is certain,
+    either way.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_suppressed
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
+    >>> release, _ = publish_suppressed(table, [True, True, True])
+    >>> item_equivocation(release, "hiv", ["flu"]), item_equivocation(release, "hiv", ["gout"])
+    (1.0, 0.0)
+    """
+    return two_way_entropy(item_chance(release, item, known, taxonomy=taxonomy))
+
+
+def two_way_entropy(chance: float) -> float:
+    """Return the entropy of yes or no, in bits.
+
+    >>> two_way_entropy(0.5), two_way_entropy(0), two_way_entropy(1)
+    (1.0, 0.0, 0.0)
+    """
+    shares = np.array([chance, 1 - chance])
+    shares = shares[shares > 0]
+    return abs(float((shares * np.log2(shares)).sum()))
+
+
+@singledispatch
+def item_chance(
+    release: Any,  # noqa: ANN401
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the chance that somebody who is known to hold some items holds another one.
+
+    By ``expected_support`` of the form: of the records that hold the known items in a random
+    original, the share that also holds `item`. Where the form's random originals never hold them
+    together although they can (two members of one set), by the weights of ``matches``: each
+    record that may be the person's, with the chance of `item` in it. Known items that the
+    release does not publish tell nothing. Of an `item` that it does not publish nothing is said,
+    and the chance is ½.
+
+    Parameters
+    ----------
+    release
+        Any form of release.
+    item
+        What is asked for.
+    known
+        What is known of the person.
+    taxonomy
+        The tree of the items; generalized releases may need it.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_sets
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["gout", "rash"], ["gout"]])
+    >>> release, _ = publish_sets(table, [0, 0, 1, -1])  # flu or gout; hiv; without rash
+    >>> item_chance(release, "gout", ["hiv"]), item_chance(release, "rash", ["hiv"])
+    (0.5, 0.5)
+    >>> round(item_chance(release, "hiv", ["gout"]), 3)
+    0.333
+    """
+    if release.support_bounds([item], taxonomy).high == 0:
+        return 0.0
+    if release.expected_support([item], taxonomy) <= 0:
+        return UNKNOWN
+    others = [each for each in dict.fromkeys(known) if each != item]
+    shown = [each for each in others if release.expected_support([each], taxonomy) > 0]
+    whole = float(release.expected_support(shown, taxonomy))
+    part = float(release.expected_support([*shown, item], taxonomy))
+    if whole > 0 and (part > 0 or not release.support_bounds([*shown, item], taxonomy).high):
+        return min(max(part / whole, 0.0), 1.0)
+    candidates = release.matches(shown, taxonomy)
+    held = release.matches([item], taxonomy)
+    chances = np.zeros(len(release))
+    chances[held.records] = np.minimum(held.weights, 1.0)
+    total = candidates.weights.sum()
+    return float(candidates.weights @ chances[candidates.records] / total) if total > 0 else UNKNOWN
+
+
+@item_chance.register(SplitRelease)
+def _in_profiles(
+    release: SplitRelease,
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the chance that a candidate's profile shows the item, or another of the person's.
+
+    The other profiles of the person may be any: the item is as likely in them as in all.
+    """
+    bounds = release.support_bounds([item], taxonomy)
+    if item not in release.vocabulary:
+        return UNKNOWN if bounds.high else 0.0
+    found = release.matches(known, taxonomy)
+    shows = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
+    elsewhere = bounds.high / len(release)
+    return float(np.average(np.where(shows, 1.0, elsewhere), weights=found.weights))
+
+
+@item_chance.register(PerturbedRelease)
+def _in_randomized(
+    release: PerturbedRelease,
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the chance by Bayes' rule, from the estimated share of the item and each record.
+
+    A record that may be the person's shows the item or not; how much that tells is what the
+    mechanism says. Where it says nothing (β = ½), nothing is known.
+    """
+    if release.support_bounds([item], taxonomy).high == 0:
+        return 0.0
+    if release.channel.is_noise:
+        return UNKNOWN
+    share = min(max(release.expected_support([item], taxonomy) / max(len(release), 1), 0.0), 1.0)
+    found = release.matches([each for each in known if each != item], taxonomy)
+    if item in release.vocabulary:
+        shown = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
+    else:
+        shown = np.zeros(len(found.records), dtype=bool)
+    added = float(release.channel.beta)
+    held = share * release.channel.pattern_chances(1)[shown.astype(np.int64)]
+    free = (1 - share) * np.where(shown, added, 1 - added)
+    total = held + free
+    chances = np.divide(held, total, out=np.full(len(total), share), where=total > 0)
+    return float(np.average(chances, weights=found.weights)) if len(chances) else share

@@ -1,0 +1,186 @@
+"""How often people are found by a few known items, and what is learned of them."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.attack.intersection import IntersectionGuess
+from setveil.attack.linkage import LinkageGuess
+from setveil.errors import InputError, NotApplicable
+from setveil.measure.equivocation import item_equivocation
+from setveil.measure.interval import NORMAL, Rate
+from setveil.measure.score import score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from setveil.attack.linkage import Link
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Key, Release
+
+
+@score.register(LinkageGuess)
+def score_linkage(
+    guess: LinkageGuess,
+    *,
+    release: Release,
+    original: TransactionTable,
+    key: Key,
+    sensitive: Iterable[str] = (),
+    taxonomy: Taxonomy | None = None,
+) -> dict[str, Rate | None]:
+    """Return how often people were found, beside naming any record and looking for strangers.
+
+    Parameters
+    ----------
+    guess
+        What was found.
+    release, original, key
+        What was attacked, what it was made from, and the private link.
+    sensitive
+        Items of which to say how many bits the adversary still lacks about a target
+        (:func:`~setveil.measure.equivocation.item_equivocation`).
+    taxonomy
+        The tree of the items, for the same.
+
+    Returns
+    -------
+    dict of str to Rate or None
+        ``named``: the chance of naming the right record, the likeliest one, or any of those that
+        are equally likely; ``named_random``: of any record named blindly, 1/n. ``below_k``: share
+        of the targets with fewer than k candidates, but some; ``single``: with one. ``found``:
+        with any. ``sure``: the mean chance that the adversary itself gives to the record it
+        names. ``learned``: share of the targets of whom a further item is certain, rightly.
+        ``candidates``: their mean number. ``…_control``: the same for strangers, where every
+        record named is a wrong one. Of two releases also ``…_first``, by the first alone. With
+        sensitive items ``equivocation``: mean bits that are lacking about whether a target
+        holds one, and ``equivocation_before``, without anything known of the target.
+
+        All are means over targets with Wilson's interval, on the safe side for shares that are
+        not just 0 or 1; ``candidates`` and the bits have the normal one.
+
+    Examples
+    --------
+    >>> from setveil.attack import Linkage
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.measure import draw_targets
+    >>> from setveil.release import publish_suppressed
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "hiv"], ["flu"], ["flu"]])
+    >>> release, key = publish_suppressed(table, [True, True, True])
+    >>> targets = draw_targets(table, m=2)
+    >>> guess = Linkage(k=2).run(release, targets=targets)
+    >>> rates = score(guess, release=release, original=table, key=key)
+    >>> rates["named"].value, rates["named_random"].value, rates["below_k"].value
+    (0.625, 0.25, 0.5)
+    >>> rates["candidates"].value, rates["found_control"].value
+    (2.5, 0.0)
+    """
+    _check(guess, release, original, key)
+    behind = key.records
+    rates: dict[str, Rate | None] = _of_links(guess.links, guess, original, behind)
+    copies = np.bincount(behind, minlength=len(original))[list(guess.targets)]
+    blind = float(copies.mean()) / len(release) if len(release) and len(copies) else 0.0
+    rates["named_random"] = Rate.counted(blind)
+    strangers = guess.strangers
+    for name in ("found", "below_k", "single", "sure", "candidates"):
+        rates[f"{name}_control"] = _figures(strangers, guess.k)[name] if strangers else None
+    if isinstance(guess, IntersectionGuess):
+        first = _of_links(guess.alone, guess, original, behind)
+        rates |= {f"{name}_first": rate for name, rate in first.items()}
+    items = tuple(sensitive)
+    if items:
+        try:
+            rates |= _lacking(guess, release, items, taxonomy)
+        except NotApplicable:
+            rates |= {"equivocation": None, "equivocation_before": None}
+    return rates
+
+
+def _check(guess: LinkageGuess, release: Release, original: TransactionTable, key: Key) -> None:
+    """Refuse a guess about other people, or about another release."""
+    rows = [set(original[t]) if t < len(original) else set() for t in guess.targets]
+    named = (record for link in (*guess.links, *guess.strangers) for record in link.named)
+    known = all(row.issuperset(link.known) for row, link in zip(rows, guess.links, strict=True))
+    inside = max(guess.targets, default=-1) < len(original)
+    if not known or not inside or max(named, default=-1) >= len(release):
+        raise InputError(
+            "the guess is about other people, or about another release",
+            fix="give the data that the targets were drawn from, and the release that was attacked",
+        )
+    if len(key) != len(release) or (key.records >= len(original)).any():
+        raise InputError(
+            "the key does not belong to this release and this original",
+            fix="give the key that was written with the release",
+        )
+
+
+def _of_links(
+    links: Sequence[Link],
+    guess: LinkageGuess,
+    original: TransactionTable,
+    behind: np.typing.NDArray[np.int64],
+) -> dict[str, Rate | None]:
+    """Return what the links of targets are worth, given the truth."""
+    right, learned = [], []
+    for link, target in zip(links, guess.targets, strict=True):
+        hits = int((behind[list(link.named)] == target).sum()) if link.named else 0
+        right.append(hits / max(len(link.named), 1))
+        learned.append(bool(link.learned) and set(link.learned) <= set(original[target]))
+    figures = _figures(links, guess.k)
+    return {"named": _share(right), **figures, "learned": _share(learned)}
+
+
+def _figures(links: Sequence[Link], k: int) -> dict[str, Rate | None]:
+    """Return what the adversary can say without knowing the truth."""
+    candidates = [link.candidates for link in links]
+    return {
+        "sure": _share([link.chance for link in links]),
+        "single": _share([number == 1 for number in candidates]),
+        "below_k": _share([0 < number < k for number in candidates]),
+        "found": _share([number > 0 for number in candidates]),
+        "candidates": mean_rate(candidates),
+    }
+
+
+def _share(values: Sequence[float]) -> Rate | None:
+    return Rate.sampled(min(float(sum(values)), len(values)), len(values)) if values else None
+
+
+def mean_rate(values: Sequence[float], *, most: float = float("inf")) -> Rate | None:
+    """Return the mean of independent values with its normal 95% interval, between 0 and `most`.
+
+    >>> mean_rate([1, 3]).value, mean_rate([]), mean_rate([2.0, 2.0]).high
+    (2.0, None, 2.0)
+    """
+    if not len(values):
+        return None
+    array = np.asarray(values, dtype=np.float64)
+    mean = float(array.mean())
+    spread = float(array.std(ddof=1)) if len(array) > 1 else 0.0
+    half = NORMAL * spread / sqrt(len(array))
+    return Rate(value=mean, low=max(mean - half, 0.0), high=min(mean + half, most), exact=False)
+
+
+def _lacking(
+    guess: LinkageGuess, release: Release, sensitive: tuple[str, ...], tree: Taxonomy | None
+) -> dict[str, Rate | None]:
+    """Return the bits that are lacking about sensitive items that are not known already."""
+    seen: dict[frozenset[str], float] = {}
+    bits = []
+    before = [item_equivocation(release, item, taxonomy=tree) for item in sensitive]
+    for link in guess.links:
+        known = frozenset(link.known)
+        asked = [item for item in sensitive if item not in known]
+        if known not in seen and asked:
+            own = [item_equivocation(release, item, sorted(known), taxonomy=tree) for item in asked]
+            seen[known] = float(np.mean(own))
+        if asked:
+            bits.append(seen[known])
+    return {
+        "equivocation": mean_rate(bits, most=1.0),
+        "equivocation_before": Rate.counted(float(np.mean(before))),
+    }

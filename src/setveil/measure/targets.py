@@ -1,0 +1,153 @@
+"""Whom an adversary looks for, and what is known of them: drawn from the original data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.attack.linkage import Targets, check_knowledge
+from setveil.errors import InputError
+from setveil.release.rows import distinct_in_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+
+TRIES = 20
+"""How often an itemset that nobody holds is looked for before a stranger is left out."""
+
+
+def draw_targets(
+    table: TransactionTable,
+    *,
+    m: int = 2,
+    knowledge: str = "random",
+    sample: int = 1000,
+    rng: np.random.Generator | None = None,
+) -> Targets:
+    """Draw people from a table, and some of the items that each of them holds.
+
+    Strangers are made up of what is known of different targets, one item from each, so that
+    their items are as frequent; no record of the table holds them together. With one known item
+    there are none, for every item is somebody's.
+
+    Parameters
+    ----------
+    table
+        The original data.
+    m
+        How many items are known of each; all of who holds fewer.
+    knowledge
+        Which: ``"random"`` ones, the ``"rarest"`` or the most ``"common"`` in the table. Equally
+        frequent ones go by name.
+    sample
+        How many people are drawn, each once; all of a table that has fewer.
+    rng
+        Draws them; without it always the same.
+
+    Returns
+    -------
+    Targets
+        Whom to look for, in the order of the table.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "hiv"], ["flu"]])
+    >>> draw_targets(table, m=1, knowledge="rarest").known
+    (('gout',), ('hiv',), ('flu',))
+    >>> set(draw_targets(table, m=2).strangers)
+    {('gout', 'hiv')}
+    """
+    check_knowledge(m, knowledge, sample)
+    if not len(table):
+        raise InputError("nobody can be drawn from a table without records", fix="give some")
+    rng = np.random.default_rng(0) if rng is None else rng
+    who = np.arange(len(table))
+    if sample < len(who):
+        who = np.sort(rng.choice(len(table), sample, replace=False))
+    holders = _Holders.of(table)
+    choose = _chooser(knowledge, holders.supports, rng)
+    known = [choose(holders.row(record), m) for record in who.tolist()]
+    strangers = _strangers(holders, known, rng)
+    names = table.vocabulary
+    return Targets(
+        records=tuple(who.tolist()),
+        known=tuple(tuple(names[i] for i in items.tolist()) for items in known),
+        strangers=tuple(tuple(names[i] for i in items.tolist()) for items in strangers),
+    )
+
+
+def _chooser(
+    knowledge: str, supports: Int64Array, rng: np.random.Generator
+) -> Callable[[Int32Array, int], Int64Array]:
+    """Return what chooses `m` items of a record."""
+
+    def at_random(row: Int32Array, m: int) -> Int64Array:
+        return np.sort(rng.choice(row, m, replace=False) if len(row) > m else row)
+
+    def by_support(row: Int32Array, m: int) -> Int64Array:
+        sign = 1 if knowledge == "rarest" else -1
+        return np.sort(row[np.argsort(sign * supports[row], kind="stable")[:m]])
+
+    return at_random if knowledge == "random" else by_support
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Holders:
+    """The distinct items of each record, and who holds each."""
+
+    offsets: Int64Array
+    items: Int32Array
+    width: int
+
+    @classmethod
+    def of(cls, table: TransactionTable) -> _Holders:
+        offsets, items = distinct_in_rows(table.offsets, table.items)
+        return cls(offsets=offsets, items=items, width=max(table.n_items, 1))
+
+    def row(self, record: int) -> Int32Array:
+        return self.items[self.offsets[record] : self.offsets[record + 1]]
+
+    @cached_property
+    def supports(self) -> Int64Array:
+        return np.bincount(self.items, minlength=self.width)
+
+    @cached_property
+    def _keys(self) -> Int64Array:
+        """Item and record in one number, ascending."""
+        record = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return np.sort(self.items.astype(np.int64) * len(self.offsets) + record)
+
+    @cached_property
+    def _starts(self) -> Int64Array:
+        return np.concatenate([[0], np.cumsum(self.supports)])
+
+    def together(self, items: Int64Array) -> bool:
+        """Tell whether any record holds all of these items."""
+        first, *others = items[np.argsort(self.supports[items], kind="stable")].tolist()
+        records = self._keys[self._starts[first] : self._starts[first + 1]] % len(self.offsets)
+        for item in others:
+            wanted = records + item * len(self.offsets)
+            places = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+            records = records[self._keys[places] == wanted]
+        return bool(len(records))
+
+
+def _strangers(
+    holders: _Holders, known: list[Int64Array], rng: np.random.Generator
+) -> list[Int64Array]:
+    """Make up itemsets that nobody holds, one for each target of whom two items are known."""
+    pool = np.concatenate([np.zeros(0, dtype=np.int64), *known])
+    found = []
+    for size in (len(items) for items in known if len(items) > 1):
+        for _ in range(TRIES):
+            drawn = np.unique(rng.choice(pool, size))
+            if len(drawn) == size and not holders.together(drawn):
+                found.append(drawn)
+                break
+    return found

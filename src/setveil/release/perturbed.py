@@ -1,0 +1,299 @@
+"""Releases whose records were randomized: items left out and added by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.data.table import TransactionTable, Vocabulary, canonical_order, take_rows
+from setveil.errors import ParameterError
+from setveil.release.base import Bounds, Key, Matches
+from setveil.release.item_rows import ItemRows
+from setveil.release.rows import distinct_in_rows, occurring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from setveil.data.table import Int64Array
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.item_channel import Floats, ItemChannel
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PerturbedRelease(ItemRows):
+    """Published records that chance changed, each on its own, and how it did.
+
+    No published record is true for certain: any item may have been added, and any may be
+    missing. What is known is the mechanism. So an original is allowed when the mechanism turns
+    each of its records into the published one with a chance above zero; its items may be any of
+    the domain, of which the release names those that some record shows.
+
+    Parameters
+    ----------
+    vocabulary, offsets, items
+        The records, see :class:`~setveil.release.item_rows.ItemRows`.
+    channel
+        The mechanism, which is public.
+
+    Examples
+    --------
+    >>> from setveil.release import ItemChannel
+    >>> table = TransactionTable.from_rows([["flu"], ["flu"], ["gout"], ["flu", "gout"]])
+    >>> release, _ = publish_perturbed(table, ItemChannel(beta="1/10", domain=2))
+    >>> release.support_bounds(["flu"])
+    Bounds(low=0, high=4, tight=True)
+    >>> round(release.expected_support(["flu"]), 2)  # (3 - 4/10) / (1 - 2/10)
+    3.25
+    >>> seen = release.matches(["gout"])
+    >>> release.to_rows()[2], (seen.weights / seen.weights.max()).round(2).tolist()
+    (['flu'], [1.0, 0.11, 0.11, 1.0])
+    """
+
+    form: ClassVar[str] = "perturbed"
+    builder: ClassVar[str] = "publish_perturbed"
+
+    channel: ItemChannel
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.channel.domain < len(self.vocabulary):
+            raise ParameterError(
+                f"{len(self.vocabulary)} items are shown, but there are only {self.channel.domain}",
+                fix=f"build releases with {self.builder}",
+            )
+
+    @property
+    def unseen(self) -> int:
+        """How many items of the domain no record shows."""
+        return self.channel.domain - len(self.vocabulary)
+
+    # --- the four verbs -----------------------------------------------------------------------
+
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+        """Return the records that may belong to someone who holds all of `known_items`.
+
+        The mechanism says how likely such a record shows just these of the known items and not
+        those. That chance is shared by the records that do: before, each of them was as likely
+        the one as any other. So the weights are the adversary's chances, up to a factor.
+        """
+        known, published = self._asked(known_items)
+        if known is None:
+            return Matches(records=np.zeros(0, dtype=np.int64), weights=np.zeros(0))
+        pattern = np.zeros(len(self), dtype=np.int64)
+        shown = np.zeros(len(self), dtype=np.int64)
+        for item in published:
+            here = np.zeros(len(self), dtype=np.int64)
+            here[self.records_of(item)] = 1
+            shown += here
+            # Numbered anew each time: there are never more patterns than records.
+            pattern = np.unique(2 * pattern + here, return_inverse=True)[1]
+        chances = self.channel.pattern_chances(known)
+        if chances.ndim == 2:  # what is shown of other items tells something too
+            lengths = np.diff(self.offsets)
+            pattern = np.unique(pattern * (len(chances) + 1) + lengths, return_inverse=True)[1]
+            chance = chances[lengths, shown]
+        else:
+            chance = chances[shown]
+        weights = chance / np.bincount(pattern)[pattern]
+        records = np.flatnonzero(weights > 0)
+        return Matches(records=records, weights=weights[records])
+
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+        """Return the least and greatest support of `itemset` over all consistent originals.
+
+        Where items are kept one by one, all originals over the domain are possible, so the bounds
+        are none and all. They say nothing: ask for :meth:`expected_support`.
+        """
+        known, published = self._asked(itemset)
+        if known is None:
+            return Bounds(low=0, high=0)
+        if not known:
+            return Bounds(low=len(self), high=len(self))
+        may = lru_cache(self.channel.may_hold)
+        lengths, common = np.diff(self.offsets), self._common(published)
+        pairs, counts = np.unique(np.stack([lengths, common]), axis=1, return_counts=True)
+        high = sum(
+            count
+            for shown, both, count in zip(*pairs.tolist(), counts.tolist(), strict=True)
+            if may(shown, both, known)
+        )
+        return Bounds(low=0, high=high)
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+        """Return the unbiased estimate of the support of `itemset`.
+
+        Its mean over all that the mechanism might have published is the true support. So it may
+        itself lie below 0 or above the number of records. For one item it is
+        (s' - nβ) / (1 - 2β), s' being the published support; for several the matrix of chances
+        is inverted.
+
+        Raises
+        ------
+        NotApplicable
+            What is published tells nothing of the support (β = ½).
+        """
+        known, published = self._asked(itemset)
+        if known is None:
+            return 0.0
+        gains = self._gains(known)
+        common = self._common(published)
+        if gains.ndim == 1:
+            counts = np.bincount(common, minlength=known + 1)
+            return float(counts @ gains)
+        return float(gains[np.diff(self.offsets), common].sum())
+
+    def sample_world(
+        self,
+        rng: np.random.Generator,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> TransactionTable:
+        """Draw an original: each record on its own, by Bayes' rule.
+
+        Where items are kept one by one, so are they drawn: an item is held beforehand with its
+        estimated share (no less than 0, no more than 1), and then as likely as what the record
+        shows makes it. The mean support of an item is then its estimate. With `sizes` all lengths
+        are equally likely beforehand, and all sets of a length. Items that no record shows have
+        no name, and are left out.
+        """
+        if self.channel.is_noise:
+            self._gains(1)  # says why
+        from setveil.release.perturbed_worlds import drawn_items, drawn_sizes  # noqa: PLC0415
+
+        draw = drawn_items if self.channel.sizes is None else drawn_sizes
+        return draw(self, rng)
+
+    def is_consistent_with(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+    ) -> bool:
+        """Tell whether `original`, lined up by `key`, could have given this release."""
+        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
+        if not inside or not len(key) == len(self) == len(original):
+            return False
+        there = {original.vocabulary[i] for i in occurring(original.items).tolist()}
+        if len(there.union(self.vocabulary.names)) > self.channel.domain:
+            return False
+        lined = original.take(key.records)
+        lengths = np.diff(distinct_in_rows(lined.offsets, lined.items)[0])
+        possible = self.channel.log_likelihood(lengths, np.diff(self.offsets), self.held_by(lined))
+        return bool(np.all(possible > -np.inf))
+
+    # --- what the attacks and measures ask ------------------------------------------------------
+
+    def estimated_shares(self) -> Floats:
+        """Return for each published item the unbiased estimate of the share of its holders.
+
+        >>> from setveil.release import ItemChannel
+        >>> table = TransactionTable.from_rows([["flu"], ["flu"], ["gout"], ["flu", "gout"]])
+        >>> release, _ = publish_perturbed(table, ItemChannel(beta="1/10", domain=2))
+        >>> release.estimated_shares().round(4).tolist()
+        [0.8125, 0.5]
+        """
+        if self.channel.sizes is not None:
+            names = self.vocabulary.names
+            return np.array([self.expected_support([n]) for n in names]) / max(len(self), 1)
+        absent, present = self._gains(1).tolist()
+        supports = self.supports()
+        estimates: Floats = supports * present + (len(self) - supports) * absent
+        return estimates / max(len(self), 1)
+
+    def cells(self, first: int, last: int) -> npt.NDArray[np.bool_]:
+        """Return which of the published items records `first` to `last` - 1 show, as a matrix."""
+        shown = np.zeros((last - first, len(self.vocabulary)), dtype=bool)
+        lengths = np.diff(self.offsets[first : last + 1])
+        rows = np.repeat(np.arange(last - first), lengths)
+        shown[rows, self.items[self.offsets[first] : self.offsets[last]]] = True
+        return shown
+
+    def held_by(self, lined: TransactionTable) -> Int64Array:
+        """Return for each record how many of its items the record of `lined` beside it holds.
+
+        >>> from setveil.release import ItemChannel
+        >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"]])
+        >>> release, _ = publish_perturbed(table, ItemChannel(beta="1/10", domain=2))
+        >>> release.held_by(TransactionTable.from_rows([["flu"], ["hiv"]])).tolist()
+        [1, 0]
+        """
+        names = lined.vocabulary.names
+        known = self.vocabulary
+        place = np.array([known.number(n) if n in known else -1 for n in names], dtype=np.int64)
+        offsets, numbers = distinct_in_rows(lined.offsets, lined.items)
+        records = np.repeat(np.arange(len(lined)), np.diff(offsets))
+        here = place[numbers] if len(numbers) else numbers.astype(np.int64)
+        width = np.int64(max(len(known), 1))
+        theirs = (records * width + here)[here >= 0]
+        mine = np.repeat(np.arange(len(self)), np.diff(self.offsets)) * width + self.items
+        both = theirs[np.isin(theirs, mine, assume_unique=True)]
+        return np.bincount(both // width, minlength=len(self))
+
+    def _asked(self, itemset: Iterable[str]) -> tuple[int | None, list[int]]:
+        """Return how many items are asked for, and the numbers of those that are shown.
+
+        No number where nobody can hold them: an item is not in the domain, or there are too many.
+        """
+        wanted = set(itemset)
+        published = sorted(self.vocabulary.number(i) for i in wanted if i in self.vocabulary)
+        there = len(wanted) - len(published) <= self.unseen and len(wanted) <= self.channel.longest
+        return len(wanted) if there else None, published
+
+    def _common(self, published: list[int]) -> Int64Array:
+        """Return for each record how many of these items it shows."""
+        common = np.zeros(len(self), dtype=np.int64)
+        for item in published:
+            common[self.records_of(item)] += 1
+        return common
+
+    @cached_property
+    def _known_gains(self) -> dict[int, Floats]:
+        return {}
+
+    def _gains(self, m: int) -> Floats:
+        if m not in self._known_gains:
+            self._known_gains[m] = self.channel.estimator(m)
+        return self._known_gains[m]
+
+
+def publish_perturbed(
+    perturbed: TransactionTable, channel: ItemChannel
+) -> tuple[PerturbedRelease, Key]:
+    """Publish records that a mechanism has already changed, in canonical order.
+
+    Parameters
+    ----------
+    perturbed
+        The changed records.
+    channel
+        How they were changed.
+
+    Returns
+    -------
+    tuple of PerturbedRelease and Key
+        What may be published, and which record stands behind each published one.
+
+    Examples
+    --------
+    >>> from setveil.release import ItemChannel
+    >>> table = TransactionTable.from_rows([["flu"], ["flu", "gout"]])
+    >>> release, key = publish_perturbed(table, ItemChannel(beta="1/10", domain=3))
+    >>> release.to_rows(), key.records.tolist(), release.unseen
+    ([['flu', 'gout'], ['flu']], [1, 0], 1)
+    """
+    used = occurring(perturbed.items)
+    place = np.zeros(max(perturbed.n_items, 1), dtype=np.int32)
+    place[used] = np.arange(len(used))
+    offsets, items = distinct_in_rows(perturbed.offsets, place[perturbed.items])
+    order = canonical_order(offsets, items)
+    row_offsets, row_items = take_rows(offsets, items, order)
+    release = PerturbedRelease(
+        vocabulary=Vocabulary(names=tuple(perturbed.vocabulary[i] for i in used.tolist())),
+        offsets=row_offsets,
+        items=row_items,
+        channel=channel,
+    )
+    return release, Key(records=order)

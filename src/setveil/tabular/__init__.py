@@ -1,0 +1,1 @@
+"""Relational counterparts: tables of columns instead of records of items."""

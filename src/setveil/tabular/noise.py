@@ -1,0 +1,195 @@
+"""Additive noise: numeric columns are published with random numbers added to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from setveil.data.frames import as_polars
+from setveil.data.table import frozen
+from setveil.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from setveil.data.table import Int64Array
+
+Floats = npt.NDArray[np.float64]
+
+DISTRIBUTIONS = ("gaussian", "laplace", "uniform")
+"""Kinds of noise, by name."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NoisyTable:
+    """A table with noise in some columns.
+
+    Parameters
+    ----------
+    frame
+        What may be published: rows sorted by content.
+    deviations
+        The standard deviation of the noise in each noisy column; public.
+    distribution
+        What the noise is drawn from: ``"gaussian"``, ``"laplace"`` or ``"uniform"``; public.
+    key
+        The original row behind each published one; private.
+    """
+
+    frame: pl.DataFrame
+    deviations: dict[str, float]
+    distribution: str
+    key: Int64Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", frozen(self.key, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+def add_noise(
+    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    columns: Sequence[str] | None = None,
+    *,
+    share: float = 1.0,
+    deviations: Mapping[str, float] | None = None,
+    distribution: str = "gaussian",
+    rng: np.random.Generator | None = None,
+) -> NoisyTable:
+    """Publish numeric columns with noise of mean 0; promises nothing.
+
+    Means stay as they are but for chance, and variances grow by the known variance of the noise.
+    What an adversary makes of correlated columns: :mod:`setveil.tabular.noise_attacks`.
+
+    Parameters
+    ----------
+    frame
+        A polars, pandas or pyarrow frame.
+    columns
+        The columns that get noise; all numeric ones if not given.
+    share
+        The noise's standard deviation as a share of that of each column.
+    deviations
+        The noise's standard deviation in each column instead.
+    distribution
+        ``"gaussian"``, ``"laplace"`` or ``"uniform"``.
+    rng
+        Draws the noise, for research; otherwise the operating system's chance.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"job": ["nurse", "cook"] * 500, "age": [30.0, 50.0] * 500})
+    >>> noisy = add_noise(people, share=0.5, rng=np.random.default_rng(1))
+    >>> noisy.deviations, noisy.frame.columns
+    ({'age': 5.0}, ['job', 'age'])
+    >>> round(noisy.frame["age"].mean()), round(noisy.frame["age"].std())  # √(10² + 5²)
+    (40, 11)
+
+    References
+    ----------
+    R. Brand: Microdata protection through noise addition, Inference Control in Statistical
+    Databases, LNCS 2316, 2002.
+    """
+    table = as_polars(frame, None)
+    names = _numeric(table) if columns is None else list(dict.fromkeys(columns))
+    values = numeric_values(table, names)
+    if not len(values):
+        raise InputError("the table has no rows", fix="check the file")
+    if distribution not in DISTRIBUTIONS:
+        raise ParameterError(
+            f"distribution is {distribution!r}", fix=f"use one of {', '.join(DISTRIBUTIONS)}"
+        )
+    noise = _deviations(names, values, share, deviations)
+    rng = np.random.default_rng() if rng is None else rng
+    # Drawn in an order that only the content decides, so that the input's order leaves no trace.
+    order = _by_content(table)
+    drawn = np.empty_like(values)
+    drawn[order] = _unit_noise(rng, values.shape, distribution) * noise
+    changed = table.with_columns(
+        **{name: values[:, c] + drawn[:, c] for c, name in enumerate(names)}
+    )
+    key = _by_content(changed)
+    return NoisyTable(
+        frame=changed[key.tolist()],
+        deviations=dict(zip(names, noise.tolist(), strict=True)),
+        distribution=distribution,
+        key=key,
+    )
+
+
+def numeric_values(frame: Any, columns: Sequence[str]) -> Floats:  # noqa: ANN401
+    """Return columns of a frame as numbers, or say which one has none.
+
+    >>> import polars as pl
+    >>> numeric_values(pl.DataFrame({"age": [30, 50], "job": ["cook", "nurse"]}), ["age"]).tolist()
+    [[30.0], [50.0]]
+    """
+    if not columns:
+        raise InputError("there are no numeric columns", fix="name columns that hold numbers")
+    table = as_polars(frame, columns)
+    for name in columns:
+        if not table.schema[name].is_numeric():
+            raise InputError(f"the column {name!r} holds no numbers", fix="name other columns")
+    values: Floats = np.column_stack(
+        [table[name].cast(float).fill_null(float("nan")).to_numpy() for name in columns]
+    )
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=0))
+    if len(wrong):
+        raise InputError(
+            f"the column {columns[int(wrong[0])]!r} has values that are missing or no numbers",
+            fix="leave these rows out, or fill them in",
+        )
+    return values
+
+
+def _numeric(table: pl.DataFrame) -> list[str]:
+    return [name for name in table.columns if table.schema[name].is_numeric()]
+
+
+def _deviations(
+    names: Sequence[str], values: Floats, share: float, given: Mapping[str, float] | None
+) -> Floats:
+    """Return the standard deviation of the noise in each column."""
+    if given is not None:
+        if set(given) != set(names):
+            raise ParameterError(
+                "deviations are given for other columns than those that get noise",
+                fix=f"give one for each of {', '.join(names)}",
+            )
+        noise = np.array([float(given[name]) for name in names])
+    elif isinstance(share, bool) or not 0 < share < float("inf"):
+        raise ParameterError(f"share is {share!r}", fix="use a number above 0, such as 0.5")
+    else:
+        noise = share * values.std(axis=0)
+    for name, deviation in zip(names, noise.tolist(), strict=True):
+        if not 0 < deviation < float("inf"):
+            raise ParameterError(
+                f"the noise in {name!r} would have the standard deviation {deviation}",
+                fix="leave the column out where it has one value only, or give deviations",
+            )
+    return noise
+
+
+def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], distribution: str) -> Floats:
+    """Draw noise of variance 1."""
+    if distribution == "gaussian":
+        return rng.normal(size=shape)
+    if distribution == "laplace":
+        return rng.laplace(scale=0.5**0.5, size=shape)
+    return rng.uniform(-(3**0.5), 3**0.5, size=shape)
+
+
+def _by_content(table: pl.DataFrame) -> Int64Array:
+    """Return the order of the rows by all their columns."""
+    import polars as pl  # noqa: PLC0415  (only on demand)
+
+    numbered = table.select(pl.struct(pl.all()).arg_sort())
+    order: Int64Array = numbered.to_series().to_numpy().astype(np.int64)
+    return order

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -239,10 +240,12 @@ def _goals(rows: list[Row]) -> str:
                 )  # fmt: skip
                 rate = over_seeds(here, figure)
                 met = rate.value >= goal if side == "least" else rate.value <= goal
+                said = "reached" if met else "not reached"
+                said = said if isfinite(rate.value) else "not measured"
                 sign = "≥" if side == "least" else "≤"
                 lines.append(
                     [collection, f"{float(share):.0%}", f"{title}: {WORDS[figure]}",
-                     f"{sign} {goal:.2f}", rate.text(), "reached" if met else "not reached"]
+                     f"{sign} {goal:.2f}", rate.text(), said]
                 )  # fmt: skip
     head = ["collection", "constrained", "goal at k = 4, near", "wanted", "measured", ""]
     return "### Goals\n\n" + markdown(head, lines)

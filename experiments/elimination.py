@@ -22,7 +22,7 @@ from experiments.noun_texts import (
     split,
     texts_of,
 )
-from experiments.tables import Column, markdown, over_seeds
+from experiments.tables import Column, chosen, markdown, over_seeds
 from setveil.anonymize import Coat
 from setveil.attack import EC, GBA, MDA, RA, RBA, TBA, WBA, Shadow
 from setveil.data.embeddings import Vectors
@@ -259,16 +259,12 @@ def _intro(rows: list[Row]) -> str:
     )
 
 
-def _chosen(rows: list[Row], **wanted: Any) -> list[Row]:  # noqa: ANN401
-    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-
-
 def _goals(rows: list[Row]) -> str:
     lines = []
     for collection in dict.fromkeys(row["collection"] for row in rows):
         for share in SHARES:
             for title, attack, figure, side, goal in GOALS:
-                here = _chosen(
+                here = chosen(
                     rows, collection=collection, share=float(share), attack=attack, k=MIDDLE,
                     corpus="near", objective="ul_per_gain",
                 )  # fmt: skip
@@ -288,13 +284,13 @@ def _goals(rows: list[Row]) -> str:
 def _by_k(rows: list[Row]) -> Iterator[str]:
     for collection in FILES:
         for share in SHARES:
-            here = _chosen(rows, collection=collection, share=float(share), objective="ul_per_gain")
+            here = chosen(rows, collection=collection, share=float(share), objective="ul_per_gain")
             densities = ", ".join(
-                f"{over_seeds(_chosen(here, k=k, attack='ra'), 'cell_density').value:.2f}"
+                f"{over_seeds(chosen(here, k=k, attack='ra'), 'cell_density').value:.2f}"
                 for k in KS
             )
             everything = ", ".join(
-                f"{over_seeds(_chosen(here, k=k, attack='ra'), 'f1_all').value:.2f}" for k in KS
+                f"{over_seeds(chosen(here, k=k, attack='ra'), 'f1_all').value:.2f}" for k in KS
             )
             yield (
                 f"### {collection}, {float(share):.0%} constrained\n\nCell density for k = 2, 4, "
@@ -318,7 +314,7 @@ def _attack_table(rows: list[Row]) -> str:
         [attack, source, corpus]
         + [
             over_seeds(
-                _chosen(rows, attack=attack, source=source, corpus=corpus, **column.where),
+                chosen(rows, attack=attack, source=source, corpus=corpus, **column.where),
                 column.figure,
             ).text()
             for column in columns
@@ -339,16 +335,16 @@ COMPARED = (
 
 
 def _objectives(rows: list[Row]) -> str:
-    near = [row for row in _chosen(rows, share=float(SHARES[0])) if row["corpus"] != "far"]
+    near = [row for row in chosen(rows, share=float(SHARES[0])) if row["corpus"] != "far"]
     figures = ("f1_all", "f1", "kept_f1", "auc", "auc_control")
     lines = []
     for collection in dict.fromkeys(
         row["collection"] for row in rows if row["objective"] == "ul_gaining"
     ):
         for objective in ("ul_per_gain", "ul_gaining"):
-            own = _chosen(near, collection=collection, objective=objective)
+            own = chosen(near, collection=collection, objective=objective)
             for attack, source in COMPARED:
-                here = _chosen(own, attack=attack, source=source)
+                here = chosen(own, attack=attack, source=source)
                 cells = [over_seeds(here, figure).text() for figure in figures]
                 lines.append([collection, objective, f"{attack}, {source}", *cells])
     head = ["collection", "objective", "attack", *(WORDS[figure] for figure in figures)]

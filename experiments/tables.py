@@ -66,6 +66,15 @@ def over_seeds(rows: Sequence[Mapping[str, Any]], figure: str) -> Mean:
     return Mean(fmean(values), width)
 
 
+def chosen(rows: Sequence[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    """Return the rows with these values.
+
+    >>> chosen([{"k": 2, "auc": 0.9}, {"k": 4, "auc": 0.8}], k=4)
+    [{'k': 4, 'auc': 0.8}]
+    """
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
 def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return a table as Markdown.
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 NAME = "reassociation"
 TITLE = "Re-association: which pieces of a disassociated release belong together"
-RECORDS = 602
-"""Private records of each collection: half of the Wikipedia paragraphs are as many."""
+RECORDS = 400
+"""Private records of each collection, of the half that is not the corpus."""
 M = 2
 SIZES = {2: (4, 8, 16), 3: (9, 27, 81), 4: (16, 64), 5: (25, 125)}
 """For each k the largest clusters: k², k³, and k⁴ where the data is much larger than that."""

@@ -14,7 +14,7 @@ from setveil.measure.elimination import drawn_tables, interval
 from setveil.measure.interval import Rate
 from setveil.measure.protected_itemsets import ProtectedItemsets
 from setveil.measure.rebuilt_records import PARTS, Rebuilt, Row, rebuilt_records
-from setveil.measure.score import score
+from setveil.measure.score import must_be_about, score
 from setveil.measure.word_mover import WordMover
 from setveil.release.disassociated import DisassociatedRelease
 
@@ -115,6 +115,7 @@ def score_reassociation(
     A. AlShuhail, J. Shao: Semantic attack on disassociated transaction data. SN Computer Science
     4, 2023.
     """  # noqa: E501  (the doctest's result)
+    must_be_about(guess, release)
     runs = {"": guess, **{name: guess.baselines.get(name) for name in BASELINES}}
     rebuilt = {
         name: rebuilt_records(said, release=release, original=original, key=key)

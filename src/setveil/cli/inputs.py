@@ -53,7 +53,8 @@ ParentsOption = Annotated[
     typer.Option("--parents", help="What to do with a node that has several parents."),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option("--seed", metavar="N", help="Seed of what is drawn at random.")
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn at random."),
 ]
 
 

@@ -117,10 +117,11 @@ class Disassociated:
                 checked=chunks.checked,
                 witnesses=chunks.witnesses,
             )
-        narrowed = narrowed_alone(release, self.k, self.m)
+        m = min(self.m, max(len(release.vocabulary), 1))  # no set has more items than there are
+        narrowed = narrowed_alone(release, self.k, m)
         decided = chunks.exact
         for first, last in release.joint_blocks:
-            found, exact = narrowed_joint(release, first, last, k=self.k, m=self.m, work=self.work)
+            found, exact = narrowed_joint(release, first, last, k=self.k, m=m, work=self.work)
             narrowed += [found] if found is not None else []
             decided &= exact
         if narrowed:

@@ -126,8 +126,9 @@ class SafeDisassociated:
     ) -> list[tuple[Fraction, int]]:
         """Return the holdings that others give away, with their chances, the likeliest first."""
         share = self.max_share
-        # Compared in whole numbers: support / records against the fraction that was written.
-        above = held.support * share.denominator > held.records * share.numerator
+        # In Python's whole numbers: a written share of many digits leaves 64 bits.
+        most = {n: n * share.numerator // share.denominator for n in set(held.records.tolist())}
+        above = held.support > np.array([most[n] for n in held.records.tolist()], dtype=np.int64)
         suspects = np.flatnonzero(((held.support == held.records) | above) & (held.outside() > 0))
         # Terms of a term chunk may be in any number of records: their chance is not published.
         suspects = suspects[(held.chunk[suspects] >= 0) | (held.records[suspects] == 1)]

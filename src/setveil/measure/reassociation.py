@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -212,7 +213,9 @@ def _counted(rebuilt: Sequence[Rebuilt], protected: ProtectedItemsets | None) ->
         found[_named("precision", part)] = Share(right, said)
         found[_named("transaction_breakage", part)] = Share(broken, records)
         if protected is not None:
-            found[_named("km_breakage", part)] = Share(*protected.broken(rebuilt, part))
+            # Records put together wrongly may be far longer than true ones: then it is "n/a".
+            with suppress(NotApplicable):
+                found[_named("km_breakage", part)] = Share(*protected.broken(rebuilt, part))
     return found
 
 

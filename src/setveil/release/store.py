@@ -196,7 +196,8 @@ def load_release(directory: str | os.PathLike[str]) -> Release:
     try:
         return _rebuild(manifest, data)
     except SetveilError as error:
-        raise ReleaseError(error.what, where=str(folder)) from None
+        fix = error.fix or "copy or write the release again"
+        raise ReleaseError(error.what, where=str(folder), fix=fix) from None
 
 
 def _read(folder: Path) -> tuple[Manifest, bytes]:

@@ -6,7 +6,8 @@ import numpy as np
 from tests.reference import elimination as reference
 
 from benchmarks.row import Row, timed
-from setveil.attack import GBA, RBA, WBA
+from setveil.anonymize import Coat
+from setveil.attack import EC, GBA, RBA, WBA, Shadow
 from setveil.data import TransactionTable
 from setveil.measure import score
 from setveil.relatedness import NGD, RecordCounts
@@ -71,23 +72,24 @@ def growth(*, small: bool) -> list[Row]:
     return found
 
 
+def rows_of(count: int, items: int, rng: np.random.Generator) -> list[list[str]]:
+    """Return records that are each about one of twenty topics."""
+    topics = rng.integers(0, 20, count)
+    chosen = (topics[:, None] + 20 * rng.integers(0, items // 20, (count, 25))) % items
+    return [sorted({f"item{i}" for i in row}) for row in chosen.tolist()]
+
+
 def whole_attack(*, small: bool) -> list[Row]:
     """Distances, attack, control and score of a release with many generalized items."""
     n, items, hidden = (200, 100, 10) if small else (5_000, 2_000, 300)
     rng = np.random.default_rng(0)
-
-    def rows(count: int) -> list[list[str]]:
-        topics = rng.integers(0, 20, count)
-        chosen = (topics[:, None] + 20 * rng.integers(0, items // 20, (count, 25))) % items
-        return [sorted({f"item{i}" for i in row}) for row in chosen.tolist()]
-
-    table = TransactionTable.from_rows(rows(n))
+    table = TransactionTable.from_rows(rows_of(n, items, rng))
     group = np.arange(table.n_items)
     group[: 3 * hidden] //= 3
     release, key = publish_sets(
         table, group + table.n_items * (np.arange(table.n_items) < 3 * hidden)
     )
-    source = NGD(RecordCounts.from_rows(rows(2 * n)))
+    source = NGD(RecordCounts.from_rows(rows_of(2 * n, items, rng)))
     RBA().eliminate(table_of(4))
     seconds, guess = timed(lambda: RBA().run(release, relatedness=source), repeat=1)
     cells = sum(each.scores.size for each in guess.tables)
@@ -104,5 +106,30 @@ def whole_attack(*, small: bool) -> list[Row]:
     ]
 
 
+def our_attacks(*, small: bool) -> list[Row]:
+    """EC and Shadow on what COAT makes of records."""
+    n, items = (100, 400) if small else (600, 6_000)
+    rng = np.random.default_rng(0)
+    table = TransactionTable.from_rows(rows_of(n, items, rng))
+    source = NGD(RecordCounts.from_rows(rows_of(2 * n, items, rng)))
+    coat = Coat(k=4, constrained=0.05)
+    made = coat.anonymize(table, rng=rng)
+    ec, guess = timed(lambda: EC().run(made.release, relatedness=source), repeat=1)
+    shadow, _ = timed(
+        lambda: Shadow(tables=200).run(made.release, relatedness=source, anonymizer=coat), repeat=1
+    )
+    cells = sum(each.scores.size for each in guess.tables)
+    what = f"with its control: {cells:,} cells, {n:,} records"
+    return [
+        Row(name=f"EC {what}", value=ec, unit="s"),
+        Row(name=f"Shadow {what}, 200 shadow tables", value=shadow, unit="s"),
+    ]
+
+
 def run(*, small: bool) -> list[Row]:
-    return against_numpy(small=small) + growth(small=small) + whole_attack(small=small)
+    return (
+        against_numpy(small=small)
+        + growth(small=small)
+        + whole_attack(small=small)
+        + our_attacks(small=small)
+    )

@@ -91,6 +91,7 @@ def test_wordnet_gives_utility_constraints(clinic, lists, data_dir):
         (["--privacy", "nowhere.txt"], "nowhere.txt"),
         (["--utility", "nowhere.txt"], "nowhere.txt"),
         (["--utility", "wordnet:nowhere"], "no WordNet here"),
+        (["--taxonomy", "nowhere.csv"], "uses no tree"),
         (["--constrained", "0"], "protects nothing"),
         (["--s", "2"], "s is '2'"),
         (["--objective", "speed"], "objective"),

@@ -112,6 +112,84 @@ def test_nothing_to_explain(published):
     assert "nothing was eliminated from record 2" in result.stdout
 
 
+def index_others(clinic, texts):
+    """Let later attacks draw on other texts."""
+    file, index = clinic.folder / "others.jsonl", clinic.folder / "others.index"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    assert clinic.run("index", file, "-o", index).exit_code == 0
+    clinic.source = f"corpus:{index}"
+
+
+def test_what_the_source_does_not_know_is_explained_too(published):
+    index_others(published, [text for text in TEXTS if "limbs" not in text])
+    result = attack(published, "tba", "--threshold", "0", "--explain", "1")
+    assert result.exit_code == 0, result.output
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("limbs"))
+    assert "(unknown to the source: took its row's mean)" in line
+    assert "nothing was eliminated" not in result.stdout
+
+
+def test_where_no_single_item_speaks(published):
+    rows = map(json.loads, NOTES.splitlines())
+    index_others(published, [term for row in rows for term in row])  # no two stand together
+    result = attack(published, "tba", "--threshold", "0", "--explain", "1")
+    assert result.exit_code == 0, result.output
+    assert "(no single item)" in result.stdout
+
+
+def test_a_guess_on_standard_output_is_all_that_is_there(published):
+    options = ["--relatedness", published.source, "--explain", "1"]
+    result = published.run("attack", "rba", published.release, "-o", "-", *options)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["attack"] == "rba"
+    assert "what rba makes of" in result.stderr
+    assert "spoke against it" in result.stderr
+    refused = published.run("attack", "rba", published.release, "-o", "-", *options, "--json")
+    assert refused.exit_code == 2
+    assert "cannot both go to standard output" in refused.stderr
+    assert not refused.stdout
+
+
+def test_a_guess_about_another_release_is_refused(published):
+    attack(published, "rba")
+    content = json.loads(published.guess.read_text())
+    published.guess.write_text(json.dumps({**content, "about": "0" * 64}))
+    for more in ((), ("--by", "item")):
+        result = measured(published, *more)
+        assert result.exit_code == 2
+        assert "the guess is about another release" in result.stderr
+
+
+def test_force_costs_neither_an_input_nor_a_key(published):
+    index = published.folder / "texts.index"
+    for place, says in (
+        (index, "a file that this command reads"),
+        (published.release / "manifest.json", "a file that this command reads"),
+        (published.key, "a private key"),
+    ):
+        before = place.read_bytes()
+        published.guess = place
+        result = attack(published, "rba", "--force")
+        assert result.exit_code == 2
+        assert says in result.stderr
+        assert place.read_bytes() == before
+
+
+def test_nothing_attacked_one_by_one(published):
+    (published.folder / "all.txt").write_text("knee\n")
+    made = published.run(
+        "anonymize", "coat", published.data, "-o", published.release, "--key", published.key,
+        "--k", "1", "--privacy", published.folder / "all.txt", "--force",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    attack(published, "ra", source=False)
+    for by in ("item", "record"):
+        result = measured(published, "--by", by)
+        assert result.exit_code == 0, result.output
+        assert result.stdout == f"no {by} was attacked\n"
+    assert json.loads(measured(published, "--by", "item", "--json").stdout)["items"] == []
+
+
 def test_ra_needs_no_source(published):
     result = attack(published, "ra", "--seed", "1", source=False)
     assert result.exit_code == 0, result.output

@@ -102,6 +102,8 @@ def test_a_query_log(clinic):
     [
         ["NOTES", "-o", "out.csv", "--per", "user"],
         ["NOTES", "-o", "out.csv", "--kind", "queries", "--keep-order"],
+        ["LOG", "-o", "out.csv", "--kind", "queries", "--gap-minutes", "5"],
+        ["LOG", "-o", "out.csv", "--kind", "queries", "--gap-minutes", "5", "--per", "user"],
         ["NOTES", "-o", "out.csv", "--kind", "queries", "--on-error", "skip"],
         ["NOTES", "-o", "out.csv", "--as", "queries"],
         ["NOTES", "NOTES", "-o", "out.csv"],
@@ -120,6 +122,7 @@ def test_a_query_log(clinic):
 )
 def test_wrong_use_exits_with_2_and_writes_nothing(clinic, notes, monkeypatch, args):
     monkeypatch.chdir(clinic.folder)
+    (clinic.folder / "LOG").write_text("AnonID\tQuery\n7\tgood wine\n")
     before = clinic.names()
     result = clinic.run("extract", *[notes if arg == "NOTES" else arg for arg in args])
     assert result.exit_code == 2

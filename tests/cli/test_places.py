@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import numpy as np
+import pytest
 
 from setveil.release import Key
 from setveil.release.store import load_key, save_key
@@ -28,6 +29,41 @@ def test_the_key_may_not_replace_an_input_even_with_force(clinic):
         assert "would replace a file" in result.output
         assert place.read_bytes() == before
     assert not clinic.release.exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["index", "DATA", "-o", "DATA"],
+        ["index", "FOLDER", "-o", "DATA"],
+        ["select", "DATA", "--size", "2", "-o", "DATA"],
+        ["topics", "DATA", "--topic", "1", "-o", "DATA"],
+        ["extract", "DATA", "-o", "DATA"],
+        ["taxonomy", "build", "DATA", "-o", "DATA"],
+        ["taxonomy", "export", "DATA", "-o", "DATA"],
+    ],
+)
+def test_no_command_replaces_what_it_reads_even_with_force(clinic, command):
+    places = {"DATA": clinic.data, "FOLDER": clinic.folder}
+    before = clinic.data.read_bytes()
+    result = clinic.run(*(places.get(word, word) for word in command), "--force")
+    assert result.exit_code == 2
+    assert "would replace a file that this command reads" in result.output
+    assert clinic.data.read_bytes() == before
+
+
+def test_a_key_is_replaced_by_a_key_only(clinic):
+    assert clinic.anonymize("gather", "--key", clinic.key).exit_code == 0
+    before = clinic.key.read_bytes()
+    for command in (
+        ["select", clinic.data, "--size", "2", "--to", "jsonl"],
+        ["index", clinic.data],
+    ):
+        result = clinic.run(*command, "-o", clinic.key, "--force")
+        assert result.exit_code == 2
+        assert "this is a private key" in result.output
+        assert clinic.key.read_bytes() == before
+    assert clinic.anonymize("gather", "--key", clinic.key, "--force").exit_code == 0
 
 
 def test_measuring_against_other_data_is_refused(clinic):

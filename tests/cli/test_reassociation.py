@@ -91,3 +91,19 @@ def test_only_disassociated_releases(published):
     result = published.run("attack", "prior", other, "-o", published.guess)
     assert result.exit_code == 2
     assert "does not attack releases of the form 'set-generalized'" in result.stderr
+
+
+def test_a_guess_about_another_release_is_not_scored(published):
+    assert attack(published, "prior").exit_code == 0
+    other = published.folder / "other"
+    made = published.run(
+        "anonymize", "disassociate", published.data, "-o", other, "--key", published.key,
+        "--k", "2", "--m", "1", "--max-cluster-size", "5", "--force",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    scored = published.run(
+        "measure", other, "--original", published.data, "--key", published.key, "--guess",
+        published.guess,
+    )  # fmt: skip
+    assert scored.exit_code == 2
+    assert "another release" in scored.output

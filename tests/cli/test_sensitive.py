@@ -79,13 +79,14 @@ def test_drawn_items_are_printed(clinic):
     assert "changes nothing" not in result.stderr
 
 
-def test_a_method_without_a_tree_says_that_it_uses_none(clinic):
-    result = clinic.anonymize("simple-suppression", "--taxonomy", clinic.tree)
-    assert result.exit_code == 0, result.output
-    assert "--taxonomy changes nothing" in result.stderr
-
-
 # --- what is refused ------------------------------------------------------------------------------
+
+
+def test_a_method_without_a_tree_takes_none(clinic):
+    result = clinic.anonymize("simple-suppression", "--taxonomy", clinic.tree)
+    assert result.exit_code == 2
+    assert "simple-suppression uses no tree" in result.stderr
+    assert not clinic.release.exists()
 
 
 def test_unknown_items_are_named_with_similar_ones(clinic):

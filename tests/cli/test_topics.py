@@ -71,7 +71,7 @@ def test_records_can_go_to_the_standard_output(notes):
         (["-n", 2, "--topic", 3, "-o", "out.csv"], "there is no topic 3"),
         (["-n", 2, "-o", "out"], "does not say which format"),
         (["-n", 2, "-o", "-", "--to", "jsonl", "--json"], "cannot both go to standard output"),
-        (["-n", 2, "-o", "visits.jsonl"], "it exists already"),
+        (["-n", 2, "-o", "tree.csv"], "it exists already"),
         (["-n", 4, "--topic", 4, "-o", "out.csv"], "no record is about"),
     ],
 )

@@ -13,7 +13,7 @@ TABLE = TransactionTable.from_rows(FACTS["rows"])
 GIVEN = {"privacy": FACTS["privacy"], "utility": FACTS["utility"]}
 
 
-@pytest.mark.parametrize("objective", ["ul_per_gain", "ul"])
+@pytest.mark.parametrize("objective", ["ul_per_gain", "ul_gaining", "ul"])
 @pytest.mark.parametrize("method", [Coat, PCTA])
 def test_figure_two(method, objective):
     made = method(k=FACTS["k"], objective=objective).anonymize(TABLE, **GIVEN)

@@ -103,12 +103,14 @@ def test_safe_clusters(clusters, k, m, share):
     borders = np.cumsum([0, *map(len, clusters)])
     records = [record for cluster in clusters for record in cluster]
     offsets, items = csr(records)
-    *parted, removed = safe_clusters(offsets, items, borders, ITEMS, k, m, share)
+    caps = [min(n - 1, n * share[0] // share[1]) for n in map(len, clusters)]
+    *parted, removed = safe_clusters(offsets, items, borders, ITEMS, k, m, np.array(caps))
     record_of = np.repeat(np.arange(len(records)), np.diff(offsets))
     gone = {(int(record_of[at]), int(items[at])) for at in removed}
-    for start, cluster, (domains, terms) in zip(borders, clusters, split(*parted), strict=False):
+    for start, cluster, cap, (domains, terms) in zip(
+        borders, clusters, caps, split(*parted), strict=False
+    ):
         n = len(cluster)
-        cap = min(n - 1, n * share[0] // share[1])
         expected, others, deleted = plain.safe(cluster, k, m, cap)
         assert (domains, terms) == (expected, others)
         mine = {(r - start, i) for r, i in gone if start <= r < start + n}

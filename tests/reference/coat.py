@@ -66,7 +66,9 @@ class Recoding:
         if group in part:
             after = {g for g in part if g not in {group, other}} | {union}
             gain = min(self.support(after), self.k) - self.support(part)
-        return (True, Fraction(loss)) if gain <= 0 else (False, Fraction(loss, gain))
+        if gain <= 0:
+            return (True, Fraction(loss))
+        return (False, Fraction(loss, gain if objective == "ul_per_gain" else 1))
 
     def mergers(self, group, part, objective):
         """Return all unions of a generalized item with a partner, each with its rank."""

@@ -11,7 +11,7 @@ from setveil.errors import InfeasibleError, InputError, ParameterError
 from setveil.guarantee import SupportConstraints
 
 LETTERS = list("abcdefgh")
-OBJECTIVES = ["ul_per_gain", "ul"]
+OBJECTIVES = ["ul_per_gain", "ul_gaining", "ul"]
 
 
 def instance(seed):
@@ -32,7 +32,7 @@ def instance(seed):
         set_of = rng.integers(0, 4, len(items)).tolist()  # 3 stands for none
         utility = [[i for i, u in zip(items, set_of, strict=True) if u == n] for n in range(3)]
         utility = [members for members in utility if members]
-    return rows, privacy, utility, k, OBJECTIVES[int(rng.integers(2))]
+    return rows, privacy, utility, k, OBJECTIVES[int(rng.integers(3))]
 
 
 def groups_of(release):

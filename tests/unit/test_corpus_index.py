@@ -150,7 +150,7 @@ def test_another_version_a_part_and_a_directory(tmp_path):
 @settings(max_examples=150)
 @given(data=st.data())
 def test_a_damaged_index_is_refused_or_answers(tmp_path_factory, data):
-    """Whatever bytes are changed or cut off, nothing but an InputError may come of it."""
+    """Whatever bytes are changed or cut off: an InputError, or the answers of the whole file."""
     folder = tmp_path_factory.mktemp("damaged")
     path = folder / "x.index"
     build_index(NOTES, path, singulars=False)
@@ -166,9 +166,22 @@ def test_a_damaged_index_is_refused_or_answers(tmp_path_factory, data):
     except InputError:
         return
     terms = ["blood", "blood pressure", "x ray", "high"]
-    assert index.counts(terms).shape == (4,)
-    assert index.pair_counts(terms, terms).shape == (4, 4)
-    assert len(index.words()) == index.n_words
+    assert index.counts(terms).tolist() == plain_counts(NOTES, terms)
+    assert index.pair_counts(terms, terms).tolist() == plain_pair_counts(NOTES, terms, terms)
+    assert index.n_words == len(index.words())
+
+
+def test_a_larger_file_is_opened_without_reading_it(tmp_path, monkeypatch):
+    path = tmp_path / "x.index"
+    index = build_index(NOTES, path, singulars=False)
+    content = bytearray(path.read_bytes())
+    place = content.index(index.arrays["places"].tobytes())
+    content[place] += 1  # a place in the corpus: no check but the hash can see it
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="does not match its hash"):
+        CorpusIndex.open(path)
+    monkeypatch.setattr("setveil.relatedness.index.CHECKED", len(content) - 1)
+    assert CorpusIndex.open(path).total == len(NOTES)
 
 
 def test_many_terms_go_in_blocks(tmp_path):

@@ -56,7 +56,7 @@ def test_as_plain_loops(release, unknown, apart):
         return
     made = distance_tables(release, source)
     expected = {}
-    bare = lost = 0
+    bare = lost = apart_from_all = 0
     for record, labels in enumerate(release.to_rows()):
         groups = [release.members(release.vocabulary.number(label)) for label in labels]
         context = [group[0] for group in groups if len(group) == 1]
@@ -69,8 +69,10 @@ def test_as_plain_loops(release, unknown, apart):
                 there = [d for d in there if not np.isnan(d)]
                 cells.append(np.mean(there) if there else np.nan)
             if np.isnan(cells).all():
+                familiar = source.known(context).any()
                 bare += not context
-                lost += bool(context)
+                lost += bool(context) and not familiar
+                apart_from_all += familiar
                 continue
             mean = np.nanmean(cells)
             expected[group, record] = [mean if np.isnan(d) else d for d in cells]
@@ -82,8 +84,10 @@ def test_as_plain_loops(release, unknown, apart):
     assert got.keys() == expected.keys()
     for key, row in expected.items():
         assert got[key] == pytest.approx(row)
-    assert (made.gaps.without_context, made.gaps.context_unknown) == (bare, lost)
-    assert made.gaps.rows == len(expected) + bare + lost
+    gaps = made.gaps
+    assert (gaps.without_context, gaps.context_unknown) == (bare, lost)
+    assert gaps.without_distance == apart_from_all
+    assert gaps.rows == len(expected) + bare + lost + apart_from_all
     assert set(made.gaps.unknown_members) == {m for m in members if m in unknown}
 
 
@@ -126,6 +130,16 @@ def test_nothing_to_attack():
     made = distance_tables(release, Numbers())
     assert len(made) == len(targets(release)) == 0
     assert made.gaps.sentences() == ()
+
+
+def test_members_that_are_unknown_are_not_taken_for_unknown_context():
+    table = TransactionTable.from_rows([["a", "c", "e"], ["b", "d", "e"], ["b", "f"]])
+    release, _ = publish_sets(table, [0, 0, 1, 1, 2, 3])
+    said = distance_tables(release, Numbers("abf")).gaps.sentences()
+    assert said[:2] == (
+        "1 of 5 rows have only unknown context: left out",
+        "2 of 5 rows have no member with a distance to their context: left out",
+    )
 
 
 def test_a_record_in_several_tables():

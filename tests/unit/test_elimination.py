@@ -1,7 +1,5 @@
 """Elimination attacks: what they say, how it is kept, explained and scored."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +13,7 @@ from setveil.attack import (
     TBA,
     WBA,
     EliminationGuess,
+    Reason,
     TableGuess,
     load_guess,
     reasons,
@@ -268,39 +267,6 @@ def test_what_does_not_belong_together_is_refused(clinic):
         score(guess, release=suppressed, original=other, key=its_key)
 
 
-# --- files ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"scores": [[0.1]]},
-        {"eliminated": [[5, 0]]},
-        {"eliminated": [[0, 0], [0, 0]], "decided": [1.0, 1.0]},
-        {"decided": []},
-        {"probabilities": [[2.0, 0.0], [0.0, 0.0]]},
-        {"records": "no"},
-        {"unexpected": 1},
-    ],
-)
-def test_damaged_guesses_are_refused(change, tmp_path):
-    table = TableGuess(
-        group=0,
-        members=("a", "b"),
-        records=[0, 1],
-        scores=[[0.1, 0.2], [0.3, 0.4]],
-        eliminated=[[0, 0]],
-        decided=[0.5],
-    )
-    path = tmp_path / "guess.json"
-    save_guess(EliminationGuess(attack="mda", tables=(table,)), path)
-    content = json.loads(path.read_text())
-    content["tables"][0] |= change
-    path.write_text(json.dumps(content))
-    with pytest.raises(InputError, match="damaged"):
-        load_guess(path)
-
-
 # --- explanations -----------------------------------------------------------------------------
 
 
@@ -315,6 +281,69 @@ def test_reasons_are_the_items_that_are_nearer_to_what_was_kept(clinic):
     assert all(reason.distance > reason.others for reason in found)
     assert cell.member in {reason.member for reason in found}
     assert RBA().explain(guess, release, cell.record, relatedness=source) == found
+
+
+class Told:
+    """Distances as told for pairs; the terms of all others are unknown."""
+
+    def __init__(self, far):
+        self.far = far
+
+    def distances(self, rows, columns):
+        found = [[self.far.get(row + column, np.nan) for column in columns] for row in rows]
+        return np.array(found).reshape(len(rows), len(columns))
+
+    def known(self, terms):
+        return np.array([any(term in pair for pair in self.far) for term in terms], dtype=bool)
+
+
+@pytest.fixture
+def one_gone():
+    """Publish a and b as one, in two records that show c and d; b is eliminated from the first."""
+    table = TransactionTable.from_rows([["a", "c", "d"], ["b", "c", "d"]])
+    release, _ = publish_sets(table, [0, 0, 1, 2])
+    (drawn,) = RA().run(release).tables
+    said = TableGuess(
+        group=drawn.group,
+        members=("a", "b"),
+        records=[0, 1],
+        scores=np.full((2, 2), 0.5),
+        eliminated=[[0, 1]],
+        decided=[0.5],
+    )
+    return EliminationGuess(attack="mda", tables=(said,)), release
+
+
+@pytest.mark.parametrize(
+    ("far", "known"),
+    [({"ca": 0.5}, False), ({"ca": 0.5, "cb": 0.5}, True), ({"ca": 0.5, "cb": 0.4}, True)],
+)
+def test_what_nothing_spoke_against_is_told_too(one_gone, far, known):
+    guess, release = one_gone
+    found = reasons(guess, release, 0, relatedness=Told(far))
+    group = guess.tables[0].group
+    assert found == (
+        Reason(
+            group=group,
+            member="b",
+            score=0.5,
+            context=None,
+            distance=None,
+            others=None,
+            known=known,
+        ),
+    )
+    assert reasons(guess, release, 1, relatedness=Told(far)) == ()
+
+
+def test_only_the_context_that_was_used_speaks(one_gone):
+    guess, release = one_gone
+    source = Told({"ca": 0.4, "cb": 0.6, "da": 0.0, "db": 1.0})
+    named = [
+        [reason.context for reason in attack.explain(guess, release, 0, relatedness=source)]
+        for attack in (TBA(), TBA(context=1), MDA(context=2))
+    ]
+    assert named == [["d", "c"], ["d"], ["d", "c"]]
 
 
 @pytest.mark.parametrize("record", [-1, 40, True])

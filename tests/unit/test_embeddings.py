@@ -248,3 +248,13 @@ def test_says_which_package_is_missing(monkeypatch):
     vectors = Vectors(words=("flu", "cold"), vectors=np.ones((2, 1)))
     with pytest.raises(SetveilError, match=r"pip install 'setveil\[text\]'"):
         Taxonomy.from_embeddings(["flu", "cold"], vectors)
+
+
+def test_a_damaged_npz(tmp_path):
+    path = tmp_path / "v.npz"
+    np.savez_compressed(path, words=["flu", "gout"], vectors=np.eye(2))
+    whole = path.read_bytes()
+    for content in (whole[:80], whole[:60] + b"\xff" * 60 + whole[120:]):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="copy it again"):
+            Vectors.read(path)

@@ -83,7 +83,7 @@ def test_files_that_cannot_be(tmp_path):
         ("km:k=2,m=0", "m is 0"),
         ("km:k=2,k=3", "cannot read"),
         ("support-constraints:itemsets=a++b", "itemsets with |"),
-        ("support-constraints:k=2", "lacks a parameter"),
+        ("support-constraints:k=2", "lacks a parameter: itemsets. To fix: write support-con"),
         ("nothing:k=2", "no guarantee called"),
     ],
 )
@@ -91,6 +91,13 @@ def test_what_cannot_be_read_is_said(spec, said):
     with pytest.raises(ParameterError) as caught:
         parse(spec)
     assert said in str(caught.value)
+
+
+def test_a_parameter_of_the_wrong_kind():
+    with pytest.raises(ParameterError) as caught:
+        from_manifest("coherence", {"k": "x", "sensitive": None})
+    assert "object" not in str(caught.value)
+    assert "Error" not in str(caught.value)
 
 
 def test_values():

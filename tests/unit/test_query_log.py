@@ -79,6 +79,25 @@ def test_sessions_end_with_a_long_pause(printed):
     assert len(every) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2006-03-01 21:29:00.250", "2006-03-01 21:58:59.9"),
+        ("2006-03-01T21:29:00Z", "2006-03-01T21:58:59.123456Z"),
+        ("2006-03-01 21:29:00 UTC", " 2006-03-01T21:58"),
+        ("1141248540.5", "1141250339"),
+        ("03/01/2006 21:29:00.5", "03/01/2006 21:58"),
+    ],
+)
+def test_ways_to_write_times(tmp_path, first, second):
+    third = "2006-03-01 23:00:00"
+    lines = [f"7\tflu\t{first}", f"7\tcough\t{second}", f"7\tgout\t{third}"]
+    log = read_queries(write(tmp_path / "log.txt", lines, "AnonID\tQuery\tQueryTime"))
+    table, report = transactions(log, per="session", items="queries")
+    assert report.without_time == 0
+    assert table.to_rows() == [["cough", "flu"], ["gout"]]
+
+
 @st.composite
 def logs(draw):
     """Draw lines of a log: user, query, minute."""

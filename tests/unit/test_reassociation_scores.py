@@ -349,6 +349,18 @@ def test_too_many_itemsets_are_not_looked_at(monkeypatch):
     assert case.rates(k=2, m=2)["km_breakage"] is None
 
 
+def test_too_many_itemsets_of_rebuilt_records_are_not_looked_at(monkeypatch):
+    both = [["record", "Bulimia"], ["record", "Obesity"]]
+    terms = [["term", name] for name in ("Calcium", "Depression", "Epilepsy", "Schizophrenia")]
+    case = worked(attached=[[], [], [*both, *terms], both])
+    # The records hold 6 + 6 + 15 + 15 pairs, the rebuilt ones 3 + 3 + 36 + 10.
+    monkeypatch.setattr(protected_itemsets, "MOST", 42)
+    rates = case.rates(k=2, m=2)
+    assert rates["km_breakage"] is None
+    assert rates["km_breakage_records"] is not None
+    assert rates["accuracy"] is not None
+
+
 def test_unknown_terms_are_left_out_of_the_distance():
     rows = [["a", "z"], ["a", "b"]]
     table = TransactionTable.from_rows(rows)

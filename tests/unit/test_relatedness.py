@@ -327,6 +327,8 @@ def test_a_plus_sign_in_a_path(tmp_path):
     assert parse_relatedness(f"corpus:{path}").known(["flu"]).all()
     both = parse_relatedness(f"2*corpus:{path}+0.5*pmi:{path}")
     assert [weight for weight, _ in both.parts] == [2, 0.5]
+    both = parse_relatedness(f"1e+3*corpus:{path}+ 2.5E+1 *pmi:{path}+1e-1*corpus:{path}")
+    assert [weight for weight, _ in both.parts] == [1000, 25, 0.1]
     assert _split("corpus:a+corpus+glove:b+release") == ["corpus:a", "corpus", "glove:b", "release"]
 
 

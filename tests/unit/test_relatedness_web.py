@@ -1,7 +1,9 @@
 """A counter on the web, played by a server in this process."""
 
 import json
+import sqlite3
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,6 +11,7 @@ import pytest
 
 from setveil.errors import InputError, ParameterError
 from setveil.relatedness import NGD, WebConfig, WebCounts, ngd, parse_relatedness
+from setveil.relatedness.web import same_server
 from setveil.relatedness.web_config import count_in, steps_of
 
 PAGES = {
@@ -55,14 +58,19 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+@contextmanager
+def running(server):
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield
+    server.shutdown()
+    thread.join()
+
+
 @pytest.fixture
 def server():
-    with Counter() as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with Counter() as made, running(made):
         yield made
-        made.shutdown()
-        thread.join()
 
 
 class Time:
@@ -249,6 +257,24 @@ def test_a_cache_that_is_none(made, tmp_path):
         ("headers = {a = 1}", "headers are not texts"),
         ("speed = 1", "'speed' is no setting"),
         ("total =", "cannot be read"),
+        ('url = "http://[::1/?q={query}"', "no address on the web"),
+        ('url = "https://a..b/{query}"', "no address on the web"),
+        (f'url = "https://{"a" * 64}.org/{{query}}"', "no address on the web"),
+        ('url = "https://a.org:http/{query}"', "no address on the web"),
+        ('url = "https://{query}.org/"', "no address on the web"),
+        ('url = "https://a.org/caf\u00e9?q={query}"', "other characters than an address"),
+        ('url = "https://a.org/?k=a b&q={query}"', "other characters than an address"),
+        ('url = "https://me:pass@a.org/{query}"', "before its host"),
+        ('url = "https://a.org/{query:d}"', "no other braces"),
+        ('url = "https://a.org/{query!r}"', "no other braces"),
+        ('term = "{a:5d}"', "no other braces"),
+        (f'count = "a[{"9" * 5000}]"', "no place in an answer"),
+        (f"total = {'9' * 400}", "not a number of pages"),
+        ("timeout = 1e300", "a day at most"),
+        ("rate = 1e-300", "once a day at least"),
+        ('headers = {"X Y:" = "1"}', "'X Y:' is no name of a header"),
+        ('headers = {Key = "\u20ac"}', "the header Key holds characters"),
+        ('headers = {Key = "a\\nb"}', "the header Key holds characters"),
     ],
 )
 def test_configurations_that_are_wrong(tmp_path, line, message):
@@ -267,6 +293,90 @@ def test_configurations_that_are_wrong(tmp_path, line, message):
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "htps://a.org/?key=hush&q={query}",
+        "https://a.org/?key=hush&q={query",
+        "https://a.org/?key=hush &q={query}",
+        "https://me:hush@a.org/?q={query}",
+        "https://a.org:hush/?q={query}",
+    ],
+)
+def test_no_message_shows_an_address(url):
+    with pytest.raises(ParameterError) as caught:
+        WebConfig(url=url, count="n", total=9)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_key_with_a_line_end_is_refused_and_not_shown(made, server, monkeypatch):
+    monkeypatch.setenv("COUNTER_KEY", "hush\n")
+    with pytest.raises(ParameterError, match="header X-Key holds characters") as caught:
+        made(headers={"X-Key": "${COUNTER_KEY}"})[0].counts(["flu"])
+    assert "hush" not in str(caught.value)
+    assert "COUNTER_KEY" in str(caught.value)
+    assert server.asked == []
+
+
+@pytest.fixture
+def another():
+    with Counter() as made, running(made):
+        yield made
+
+
+@pytest.mark.parametrize("location", ["{other}", "file:///etc/passwd?hush", "http://[?hush"])
+def test_a_redirect_to_another_server_is_not_followed(made, server, another, location):
+    server.failures = [(302, {"Location": location.format(other=another.url + "&hush")})]
+    with pytest.raises(InputError, match="302 Found") as caught:
+        made(headers={"X-Key": "hush"})[0].counts(["flu"])
+    assert "hush" not in str(caught.value)
+    assert "as url" in str(caught.value)
+    assert another.asked == []
+
+
+def test_a_redirect_on_the_same_server_is_followed(made, server):
+    server.failures = [(302, {"Location": "/elsewhere?q=%22flu%22"})]
+    assert made(headers={"X-Key": "hush"})[0].counts(["flu"]).tolist() == [40]
+    assert [sent["X-Key"] for sent in server.headers] == ["hush", "hush"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "stays"),
+    [
+        ("http://a.org/x", "http://a.org:80/y", True),
+        ("http://a.org/x", "https://A.org/y", True),
+        ("https://a.org/x", "http://a.org/y", False),
+        ("http://a.org/x", "http://a.org:81/y", False),
+        ("http://a.org/x", "http://b.org/y", False),
+        ("http://a.org/x", "http://a.org:port/y", False),
+    ],
+)
+def test_what_the_same_server_is(asked, told, stays):
+    assert same_server(asked, told) == stays
+
+
+@pytest.mark.parametrize("kept", ["'many'", "NULL", "-3", "2.5"])
+def test_a_kept_answer_that_is_no_count_is_asked_again(made, server, tmp_path, kept):
+    made()[0].counts(["flu"])
+    with sqlite3.connect(tmp_path / "answers.sqlite") as cache:
+        cache.execute(f"UPDATE counts SET pages = {kept}")
+    cache.close()
+    assert made()[0].counts(["flu"]).tolist() == [40]
+    assert len(server.asked) == 2
+
+
+def test_a_cache_that_breaks_later(made, tmp_path):
+    counts, _ = made()
+    counts.counts(["flu"])
+    with sqlite3.connect(tmp_path / "answers.sqlite") as cache:
+        cache.execute(
+            "CREATE TRIGGER no BEFORE INSERT ON counts BEGIN SELECT RAISE(FAIL, 'no'); END"
+        )
+    cache.close()
+    with pytest.raises(InputError, match="answers cannot be kept here"):
+        counts.counts(["gout"])
+
+
+@pytest.mark.parametrize(
     ("answer", "path", "count"),
     [
         ({"n": 3}, "n", 3),
@@ -274,6 +384,7 @@ def test_configurations_that_are_wrong(tmp_path, line, message):
         ({"n": 2.0}, "n", 2),
         ({"n": 2.5}, "n", None),
         ({"n": "many"}, "n", None),
+        ({"n": "9" * 5000}, "n", None),
         ({"n": None}, "n.m", None),
         ([], "[0]", None),
     ],

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import published
 
-from setveil.data import Taxonomy
+from setveil.data import Taxonomy, TransactionTable
 from setveil.errors import ParameterError, ReleaseError, SetveilError
 from setveil.guarantee import KAnonymity
-from setveil.release import GeneralizedRelease, Key, publish_groups
+from setveil.release import GeneralizedRelease, Key, publish_groups, publish_sets
 from setveil.release.store import load_key, load_manifest, load_release, save, save_key
 
 FORMATS = ["parquet", "jsonl", "csv"]
@@ -237,6 +237,10 @@ def test_places_that_are_refused(tmp_path):
         put(SMALL, tmp_path / "file")
     with pytest.raises(ReleaseError, match="cannot write"):
         put(SMALL, tmp_path / "file" / "below")
+    with pytest.raises(ReleaseError, match="cannot write the key") as caught:
+        put(SMALL, tmp_path / "a", key=Key(records=[0]), key_file=tmp_path / "no" / "k")
+    assert caught.value.where == str(tmp_path / "no" / "k")
+    assert caught.value.fix
     (tmp_path / "manifest.json").write_text('{"name": "somebody else\'s"}')
     with pytest.raises(ReleaseError, match="not setveil's"):
         put(SMALL, tmp_path, force=True)
@@ -388,6 +392,21 @@ def test_a_changed_structure_is_noticed(tmp_path):
     path.write_text(path.read_text().replace('"leaves": 8', '"leaves": 9'))
     with pytest.raises(ReleaseError, match="structure does not match its hash"):
         load_release(tmp_path)
+
+
+def test_a_changed_form_is_noticed(tmp_path):
+    table = TransactionTable.from_rows([["a", "b"], ["b"]])
+    save(publish_sets(table, [0, 0])[0], tmp_path, method="m", params={}, promise=None)
+    path = tmp_path / "manifest.json"
+    path.write_text(path.read_text().replace('"set-generalized"', '"suppressed"'))
+    with pytest.raises(ReleaseError, match="form or structure does not match its hash"):
+        load_release(tmp_path)
+
+
+def test_the_hash_of_the_first_versions_is_read(tmp_path):
+    put(SMALL, tmp_path)
+    rewrite(tmp_path, lambda _: None)
+    assert load_release(tmp_path).to_rows() == SMALL.to_rows()
 
 
 @pytest.mark.parametrize(

@@ -183,9 +183,21 @@ def test_no_itemsets_and_no_records():
     assert SupportConstraints(itemsets=[["a"]], k=3).check(empty).holds
 
 
+def test_items_that_are_nowhere_are_said():
+    table = TransactionTable.from_rows([["a", "b"]] * 4)
+    verdict = SupportConstraints(itemsets=[["nope"]], k=4).check(table)
+    assert verdict.holds
+    assert "of the 1 items named, 1 is in no record ('nope')" in verdict.reason
+    verdict = SupportConstraints(itemsets=[["a", "nope"], ["b", "no"]], k=4).check(table)
+    assert "of the 4 items named, 2 are in no record ('no', 'nope')" in verdict.reason
+    assert "named" not in SupportConstraints(itemsets=[["a", "b"]], k=4).check(table).reason
+
+
 @pytest.mark.parametrize(
     ("itemsets", "k", "message"),
     [
+        (None, 2, "itemsets is None"),
+        ([3], 2, "3 is no itemset"),
         ([["a"]], 0, "k is 0"),
         ([["a"]], True, "k is True"),
         ([["a"]], 2.0, "k is 2.0"),

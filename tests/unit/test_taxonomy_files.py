@@ -137,11 +137,22 @@ def test_two_columns_with_an_item_under_itself(read):
     tree, report = read("ham,sausage\nsausage,sausage\n")
     assert report.format == "paths"
     assert tree.ids == ("sausage", "ham", "sausage (itself)")
-    tree, _ = read("child,parent\nham,sausage\nsausage,sausage\n")
+    tree, report = read("child,parent\nham,sausage\nsausage,sausage\n")
     assert tree.ids == ("sausage", "ham")
+    assert report.own_parents == ("sausage",)
+    said = " ".join(report.sentences())
+    assert "Made tops, as they are their own parent: 1 node ('sausage')." in said
+    assert "Twice on a path" not in said
     tree, report = read("child,parent\nham,sausage\nsausage,sausage\nsausage,\n")
     assert tree.ids == ("sausage", "ham", "sausage (itself)")
     assert report.collapsed == ("sausage",)
+    assert report.own_parents == ()
+    assert "Twice on a path" in " ".join(report.sentences())
+
+
+def test_a_cell_that_is_too_long(read):
+    with pytest.raises(InputError, match="longer than 131,072 characters"):
+        read(f"{'a' * 140_000},fruit\npear,fruit\n")
 
 
 def test_equal_names_in_different_branches_stay_apart(read):

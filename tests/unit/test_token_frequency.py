@@ -13,6 +13,7 @@ from setveil.attack.matching import Side, match
 from setveil.data import TransactionTable
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import Rate, flat, score
+from setveil.release import publish_encoded
 
 
 def world(seed, n=1500):
@@ -48,6 +49,35 @@ def test_most_tags_are_read_and_by_guessing_few(attacked):
     assert rates["precision"].value >= rates["accuracy"].value
     for rate in rates.values():
         assert 0 <= rate.low <= rate.value <= rate.high <= 1
+
+
+def independent(seed, n, items=40):
+    """Draw records whose items know nothing of each other: frequencies are all there is."""
+    rng = np.random.default_rng(seed)
+    shares = 1 / (np.arange(items) + 1.5) ** 0.8
+    rows = (
+        [f"w{i}" for i in np.flatnonzero(rng.random(items) < shares)] or ["w0"] for _ in range(n)
+    )
+    return TransactionTable.from_rows(rows)
+
+
+@pytest.mark.parametrize("n", [400, 2000])
+def test_where_neighbours_say_nothing_it_is_as_good_as_frequency_and_knows_it(n):
+    found = []
+    for seed in range(4):
+        table = independent(seed, n)
+        made = TokenHashing().anonymize(table, secret=b"a secret of sixteen")
+        guess = TokenFrequency().run(made.release, reference=independent(seed + 100, n))
+        found.append(score(guess, release=made.release, original=table, key=made.key))
+    rates = {
+        name: [0.0 if each[name] is None else each[name].value for each in found]
+        for name in ("accuracy", "accuracy_frequency", "sure", "precision")
+    }
+    assert sum(rates["accuracy"]) >= sum(rates["accuracy_frequency"]) - 0.1
+    sure = sum(rates["sure"])
+    right = np.dot(rates["sure"], rates["precision"])
+    assert sure < 0.5
+    assert right >= 0.8 * sure
 
 
 def test_scores_count_what_they_say(attacked):
@@ -93,7 +123,7 @@ def test_readable_items_are_fixed_points():
 def test_a_clear_enough_case_is_matched_exactly(seed):
     rng = np.random.default_rng(seed)
     # Every item has a frequency of its own, far from all others.
-    rows = [[f"i{i}" for i in range(6) if r % (i + 2) == 0] for r in range(420)]
+    rows = [[f"i{i}" for i in range(6) if r % (i + 2) == 0] for r in range(4200)]
     table = TransactionTable.from_rows(rows)
     order = rng.permutation(6)
     side = Side.of(table, np.arange(6), [])
@@ -157,6 +187,18 @@ def test_scores_refuse_what_does_not_belong_together(attacked):
         score(guess, release=split.release, original=table, key=split.key)
 
 
+def test_a_saved_guess_is_scored_with_its_own_release_only(tmp_path):
+    tags = {"flu": "4a", "hiv": "c1"}
+    tables = [TransactionTable.from_rows([["flu", "hiv"], [name]]) for name in tags]
+    (release, key), (other, its_key) = (publish_encoded(table, tags) for table in tables)
+    guess = TokenFrequency().run(release, reference=tables[0])
+    save_guess(guess, tmp_path / "guess.json", release=release)
+    loaded = load_guess(tmp_path / "guess.json")
+    assert score(loaded, release=release, original=tables[0], key=key)["accuracy"]
+    with pytest.raises(InputError, match="about another release"):
+        score(loaded, release=other, original=tables[1], key=its_key)
+
+
 # --- guesses on disk ------------------------------------------------------------------------------
 
 
@@ -191,7 +233,14 @@ GOOD = {
         {"chances": {}},
         {"chances": {"t": 2}},
         {"chances": {"t": "x"}},
+        {"chances": {"t": "0.5"}},
+        {"chances": {"t": 10**400}},
+        {"chances": {"t": True}},
+        {"kind": []},
+        {"attack": 5},
         {"candidates": None},
+        {"candidates": "1"},
+        {"candidates": 1.5},
         {"more": 1},
     ],
 )

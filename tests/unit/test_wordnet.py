@@ -220,8 +220,9 @@ def test_archives(folder, kind):
     archive.write_bytes(packed(folder, kind))
     assert WordNet.find(archive).tree.ids == WordNet.find(folder).tree.ids
     archive.write_bytes(archive.read_bytes()[:100])
-    with pytest.raises(InputError, match="no archive that can be read"):
+    with pytest.raises(InputError, match="no archive that can be read") as caught:
         WordNet.find(archive)
+    assert "copy it again" in str(caught.value)
 
 
 def test_usual_places(folder, tmp_path, monkeypatch):

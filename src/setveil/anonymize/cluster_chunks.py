@@ -84,7 +84,7 @@ class Batch(NamedTuple):
     n_items: int
     k: int
     m: int
-    share: tuple[int, int] | None
+    caps: Int64Array | None
 
 
 Parted = tuple[Int64Array, Int32Array, Int64Array, Int64Array]
@@ -99,9 +99,22 @@ def part_batch(batch: Batch) -> dict[int, Parted]:
     [[0, 1], [0], [0], []]
     """
     rows = (batch.offsets, batch.items, batch.borders, batch.n_items, batch.k, batch.m)
-    if batch.share is None:
+    if batch.caps is None:
         return {batch.number: (*partition_clusters(*rows), np.zeros(0, dtype=np.int64))}
-    return {batch.number: safe_clusters(*rows, batch.share)}
+    return {batch.number: safe_clusters(*rows, batch.caps)}
+
+
+def caps_of(sizes: Int64Array, share: Fraction) -> Int64Array:
+    """Return how many records of clusters of these sizes may hold an item: never all of them.
+
+    In Python's numbers: a share such as 0.3333333333333333 times a size leaves 64 bits.
+
+    >>> from fractions import Fraction
+    >>> caps_of(np.array([3, 10]), Fraction(1, 3)).tolist(), caps_of(np.array([3]), 1).tolist()
+    ([1, 3], [2])
+    """
+    known = {n: min(n - 1, n * share.numerator // share.denominator) for n in set(sizes.tolist())}
+    return np.array([known[n] for n in sizes.tolist()], dtype=np.int64)
 
 
 def check_cluster_size(most: int | None, k: int) -> None:
@@ -161,9 +174,11 @@ def chunk_clusters(
     """
     order = table.canonical_order()
     ordered = table.take(order)
-    within, borders = horizontal_partition(ordered.offsets, ordered.items, table.n_items, k, most)
+    within, borders = horizontal_partition(
+        ordered.offsets, ordered.items, table.n_items, k, min(most, len(table) + 1)
+    )
     clustered = ordered.take(within)
-    ratio = None if share is None else (share.numerator, share.denominator)
+    caps = None if share is None else caps_of(np.diff(borders), share)
     # Batches end at borders of clusters: the last border up to each multiple of their size.
     cuts = np.unique(np.searchsorted(borders, np.arange(0, len(table), BATCH)))
     cuts = np.append(cuts, len(borders) - 1)
@@ -182,7 +197,7 @@ def chunk_clusters(
                 n_items=table.n_items,
                 k=k,
                 m=m,
-                share=ratio,
+                caps=None if caps is None else caps[first:last],
             )
 
     parted = engine.map_reduce(batches(), part_batch, _union)

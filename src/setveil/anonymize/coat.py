@@ -64,8 +64,9 @@ class Coat:
     s
         Greatest share of the items that may be suppressed.
     objective
-        What a generalized item is joined with: the one of least utility loss (``"ul"``), or of
-        least utility loss per needed record gained (``"ul_per_gain"``).
+        What a generalized item is joined with: the one of least utility loss per needed record
+        gained (``"ul_per_gain"``), of least utility loss among those that gain any
+        (``"ul_gaining"``), or of least utility loss (``"ul"``).
     constrained
         Where no privacy constraints are given: the share of the items that are drawn as
         constraints of one item each. 1 takes every item.
@@ -77,7 +78,9 @@ class Coat:
     in one utility constraint that joins items which occur together first, since their union
     stays rare, and ends with very large sets. So the loss is divided by the records gained (as
     far as the constraint needs them: else every rare item would join the most frequent one),
-    unless ``objective="ul"`` is chosen. The unsatisfied constraint of greatest support is served
+    unless another objective is chosen. That makes pairs of a rare item and a more frequent one;
+    ``"ul_gaining"`` makes sets of about k items that are all rare, which cost more and are harder
+    to take apart. The unsatisfied constraint of greatest support is served
     first. Weights are 1. Ties go to the first item by name.
 
     Examples

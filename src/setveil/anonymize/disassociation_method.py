@@ -74,16 +74,15 @@ class DisassociationMethod:
         check_enough(table, self.k)
         check_filled(table)
         runs_on = engine or Local()
+        m = min(self.m, int(table.lengths.max()))  # nobody knows more than a record holds
         chunks = chunk_clusters(
-            table, k=self.k, m=self.m, most=self.split_from, share=share, engine=runs_on,
+            table, k=self.k, m=m, most=self.split_from, share=share, engine=runs_on,
             progress=progress,
         )  # fmt: skip
         log = _told(chunks, self.k, self.split_from)
         figures = {"clusters": len(chunks.sizes), "removed": len(chunks.removed)}
         if self.refine:
-            refined = refine(
-                chunks, k=self.k, m=self.m, share=share, engine=runs_on, progress=progress
-            )
+            refined = refine(chunks, k=self.k, m=m, share=share, engine=runs_on, progress=progress)
         else:
             refined = Refined(chunks, np.arange(len(chunks.sizes)), [])
         if refined.shared:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from setveil.anonymize.cluster_chunks import caps_of
 from setveil.data.table import Int32Array, Int64Array, take_rows
 from setveil.kernels.joint_clusters import share_terms
 
@@ -128,7 +129,7 @@ class Sharing(NamedTuple):
         """Return how many records of joint clusters of these sizes may hold a shared item."""
         if self.share is None:
             return sizes
-        return np.minimum(sizes - 1, sizes * self.share.numerator // self.share.denominator)
+        return caps_of(sizes, self.share)
 
 
 class Pairs(NamedTuple):

@@ -60,8 +60,8 @@ class PCTA:
     k
         Least number of records that show a part of a privacy constraint, unless none does.
     objective
-        What is cheapest: least utility loss (``"ul"``), or least utility loss per record gained
-        (``"ul_per_gain"``).
+        What is cheapest: least utility loss per record gained (``"ul_per_gain"``), least utility
+        loss among what gains records (``"ul_gaining"``), or least utility loss (``"ul"``).
     constrained
         Where no privacy constraints are given: the share of the items that are drawn as
         constraints of one item each. 1 takes every item.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Image = tuple[int, ...]
 """The generalized items that stand for a privacy constraint, ascending."""
 
-Objective = Literal["ul_per_gain", "ul"]
+Objective = Literal["ul_per_gain", "ul_gaining", "ul"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 NAMED = 12
@@ -214,15 +214,17 @@ class SetRecoding:
 
         ``"ul"``: least utility loss of the union, (2^size - 1) · support. ``"ul_per_gain"``: that
         divided by the gain, the records that come to show the part that is too rare, up to the k
-        that it needs; unions that gain none come last. Ties go to the first by content.
+        that it needs. ``"ul_gaining"``: least utility loss of the unions that gain any. With the
+        last two, unions that gain nothing come last. Ties go to the first by content.
         """
         others = self.partners(group)
         if not len(others):
             return None
         unions, gains = self._unions(group, others, breach)
         usable = gains > 0
-        divide = objective == "ul_per_gain" and bool(usable.any())
-        if divide:
+        gaining = objective != "ul" and bool(usable.any())
+        divide = gaining and objective == "ul_per_gain"
+        if gaining:
             others, unions, gains = others[usable], unions[usable], gains[usable]
         # Among equal sizes the powers of two cancel. The quotients are those of numbers far below
         # 2^26, so that different ones differ as floats too.
@@ -234,7 +236,7 @@ class SetRecoding:
             at = inside[np.argmin(quotients[inside])]
             loss = ((1 << size + int(self.sizes[group])) - 1) * int(unions[at])
             cost = Fraction(loss, int(gains[at]) if divide else 1)
-            late = objective == "ul_per_gain" and not divide
+            late = objective != "ul" and not gaining
             found.append(Merger((late, cost), int(others[at]), group))
         return min(found)
 

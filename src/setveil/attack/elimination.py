@@ -1,5 +1,8 @@
 """Telling which members of a generalized item were added: six attacks on distance tables.
 
+WBA, GBA and RBA order weighted distances as floating-point numbers: ties on paper may be broken by
+their last digit. The result is the same on every run, but not always that of exact fractions.
+
 References
 ----------
 .. [1] J. Shao, H. Ong: Exploiting contextual information in attacking set-generalized
@@ -158,7 +161,7 @@ class DistanceAttack:
         relatedness: Relatedness,
     ) -> tuple[Reason, ...]:
         """Return which items of a record's context spoke against what was eliminated from it."""
-        return reasons(guess, release, record, relatedness=relatedness)
+        return reasons(guess, release, record, relatedness=relatedness, context=self.context)
 
     def eliminate(self, distances: Floats) -> Eliminated:
         """Return which cells of a table of distances are eliminated."""

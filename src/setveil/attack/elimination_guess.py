@@ -83,20 +83,27 @@ class TableGuess:
     probabilities: Floats | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "members", tuple(self.members))
-        object.__setattr__(self, "records", frozen(np.asarray(self.records), np.int64))
+        if not isinstance(self.group, int) or isinstance(self.group, bool):
+            raise ParameterError("a generalized item is named by its number")
+        object.__setattr__(self, "members", _texts(self.members, "members"))
+        object.__setattr__(self, "records", _array(self.records, "iu", 1, "records"))
         shape = (len(self.records), len(self.members))
-        pairs = np.asarray(self.eliminated, dtype=np.int64).reshape(-1, 2)
-        object.__setattr__(self, "eliminated", frozen(pairs, np.int64))
-        for name in ("scores", "decided", "probabilities"):
+        pairs = _array(self.eliminated, "iu", 2, "eliminated cells")
+        pairs = pairs if pairs.size else pairs.reshape(0, 2)
+        object.__setattr__(self, "eliminated", pairs)
+        for name, dimensions in (("scores", 2), ("decided", 1), ("probabilities", 2)):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(
-                    self, name, frozen(np.asarray(value, dtype=np.float64), np.float64)
-                )
+                object.__setattr__(self, name, _array(value, "iuf", dimensions, name))
+        threshold = 0.0 if self.threshold is None else self.threshold
+        if not isinstance(threshold, int | float) or not np.isfinite(threshold):
+            raise ParameterError("a threshold is a number")
+        if (self.records < 0).any():
+            raise ParameterError("records are counted from 0")
         if self.scores.shape != shape or not np.isfinite(self.scores).all():
             raise ParameterError("a table of scores does not fit its rows and columns")
-        inside = (pairs >= 0).all() and (pairs < np.array(shape)).all()
+        fits = pairs.shape[1] == len(shape)
+        inside = fits and (pairs >= 0).all() and (pairs < np.array(shape)).all()
         if not inside or len(np.unique(pairs, axis=0)) != len(pairs):
             raise ParameterError("an eliminated cell is not in its table, or is eliminated twice")
         if self.decided.shape != (len(pairs),) or not np.isfinite(self.decided).all():
@@ -136,6 +143,20 @@ class TableGuess:
         }
 
 
+def _array(value: object, kinds: str, dimensions: int, name: str) -> npt.NDArray[Any]:
+    """Return numbers as an array that cannot be changed, if they are numbers of the right kind."""
+    found = np.asarray(value)
+    if found.size and (found.dtype.kind not in kinds or found.ndim != dimensions):
+        raise ParameterError(f"the {name} are not numbers as they should be")
+    return frozen(found, np.float64 if "f" in kinds else np.int64)
+
+
+def _texts(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+        raise ParameterError(f"the {name} are not texts")
+    return tuple(value)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EliminationGuess(Guess):
     """Which members of generalized items an attack believes to have been added.
@@ -168,8 +189,9 @@ class EliminationGuess(Guess):
     control: EliminationGuess | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "tables", tuple(self.tables))
-        object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "notes", _texts(self.notes, "notes"))
         groups = [table.group for table in self.tables]
         if len(set(groups)) < len(groups):
             raise ParameterError("a guess has one table for each generalized item")
@@ -183,6 +205,7 @@ class EliminationGuess(Guess):
         """Return the guess as JSON values."""
         return {
             "attack": self.attack,
+            "about": self.about,
             "notes": list(self.notes),
             "tables": [table.to_json() for table in self.tables],
             "control": None if self.control is None else self.control.to_json(),
@@ -194,6 +217,7 @@ class EliminationGuess(Guess):
         control = content["control"]
         return cls(
             attack=content["attack"],
+            about=content.get("about"),
             tables=tuple(TableGuess(**table) for table in content["tables"]),
             notes=content["notes"],
             control=None if control is None else cls.from_json(control),

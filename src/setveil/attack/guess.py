@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from setveil.errors import InputError, SetveilError
+from setveil.errors import InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+
+    from setveil.release.base import Release
 
 VERSION = 1
 """Version of the file's layout; a guess of a later version is refused."""
@@ -33,6 +35,9 @@ class Guess:
     ----------
     attack
         The registered name of the attack.
+    about
+        Fingerprint of the release that was attacked; None if nobody noted it. A guess that has
+        one is scored with that release only.
 
     Examples
     --------
@@ -41,10 +46,11 @@ class Guess:
     ...     kind = "suspicion"
     ...     names: tuple[str, ...]
     ...     def __post_init__(self):
+    ...         super().__post_init__()
     ...         object.__setattr__(self, "names", tuple(self.names))
     >>> content = Suspicion(attack="gossip", names=("flu",)).to_json()
     >>> content
-    {'attack': 'gossip', 'names': ('flu',)}
+    {'attack': 'gossip', 'about': None, 'names': ('flu',)}
     >>> Suspicion.from_json(content).names
     ('flu',)
     >>> del KINDS["suspicion"]
@@ -53,6 +59,11 @@ class Guess:
     kind: ClassVar[str] = ""
 
     attack: str
+    about: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.attack, str) or not isinstance(self.about, str | None):
+            raise ParameterError("a guess names its attack and its release by texts")
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -69,8 +80,19 @@ class Guess:
         return cls(**content)
 
 
-def save_guess(guess: Guess, path: str | os.PathLike[str]) -> None:
+def save_guess(
+    guess: Guess, path: str | os.PathLike[str], *, release: Release | None = None
+) -> None:
     """Write a guess to a file that appears whole or not at all.
+
+    Parameters
+    ----------
+    guess
+        What an attack said.
+    path
+        The file; ``-`` for standard output.
+    release
+        What was attacked: then the guess can be scored with no other release.
 
     Examples
     --------
@@ -84,7 +106,10 @@ def save_guess(guess: Guess, path: str | os.PathLike[str]) -> None:
     True
     """
     from setveil.data.whole_file import write_whole  # noqa: PLC0415  (numpy only on demand)
+    from setveil.release.fingerprint import fingerprint  # noqa: PLC0415
 
+    if release is not None:
+        guess = dataclasses.replace(guess, about=fingerprint(release))
     content = {"setveil": "guess", "version": VERSION, "kind": guess.kind, **guess.to_json()}
     write_whole(path, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
 
@@ -113,7 +138,7 @@ def load_guess(path: str | os.PathLike[str]) -> Guess:
     if not isinstance(content, dict) or content.pop("setveil", None) != "guess":
         raise InputError("this is no guess", where=where, fix=fix)
     version, kind = content.pop("version", None), content.pop("kind", None)
-    if version != VERSION or kind not in KINDS:
+    if version != VERSION or not isinstance(kind, str) or kind not in KINDS:
         raise InputError(
             f"a guess of the kind {kind!r} and version {version!r} is not known here",
             where=where,
@@ -123,5 +148,5 @@ def load_guess(path: str | os.PathLike[str]) -> Guess:
         return KINDS[kind].from_json(content)
     except SetveilError as error:
         raise InputError(f"the guess is damaged: {error.what}", where=where, fix=fix) from None
-    except (TypeError, ValueError, KeyError, AttributeError):
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
         raise InputError("the guess is damaged", where=where, fix=fix) from None

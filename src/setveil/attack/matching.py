@@ -41,12 +41,15 @@ class Side:
         For each two items the share of records that hold both; 0 on the diagonal.
     fixed
         The same for each item and each fixed point, an item that is known on both sides.
+    fixed_shares
+        For each fixed point the share of records that hold it.
     """
 
     records: int
     shares: Floats
     pairs: Floats
     fixed: Floats
+    fixed_shares: Floats
 
     @classmethod
     def of(cls, table: TransactionTable, items: Int64Array, fixed: Sequence[int]) -> Side:
@@ -77,7 +80,38 @@ class Side:
             shares=shares,
             pairs=counts[:, : len(items)],
             fixed=counts[:, len(items) :],
+            fixed_shares=table.supports()[wanted[len(items) :]] / max(len(table), 1),
         )
+
+    def surplus(self) -> tuple[Floats, float]:
+        """Return co-occurrences beyond what the frequencies give, and how far to trust them.
+
+        The trust is the part of their squares that is more than sampling makes of nothing, times
+        two: what is more than chance is found in few pairs, which all the others would drown.
+        """
+        expected = np.outer(self.shares, self.shares)
+        np.fill_diagonal(expected, 0.0)
+        seen = beyond(self.pairs, expected, self.records)
+        # The variance of each is 1 / (4 records), and less where hardly a record is expected.
+        chance = np.minimum(0.25 / max(self.records, 1), expected / 2).sum()
+        found = (seen**2).sum()
+        return seen, float(np.clip(2 * (1 - chance / found), 0, 1)) if found else 0.0
+
+    def fixed_surplus(self) -> Floats:
+        """Return co-occurrences with fixed points beyond what the frequencies give."""
+        return beyond(self.fixed, np.outer(self.shares, self.fixed_shares), self.records)
+
+
+def beyond(shares: Floats, expected: Floats, records: int) -> Floats:
+    """Return the roots of shares of records, less the roots of what is expected.
+
+    By Freeman and Tukey, as the plain root is too coarse for counts of none or one.
+
+    >>> beyond(np.array([0.25, 0.16]), np.array([0.16, 0.16]), 10**6).round(3).tolist()
+    [0.1, 0.0]
+    """
+    step = 1.0 / max(records, 1)
+    return np.asarray((np.sqrt(shares) + np.sqrt(shares + step) - np.sqrt(4 * expected + step)) / 2)
 
 
 def match(hidden: Side, clear: Side, *, rounds: int) -> tuple[Int64Array, Floats]:
@@ -87,13 +121,19 @@ def match(hidden: Side, clear: Side, *, rounds: int) -> tuple[Int64Array, Floats
     1 / (4 records), so that squared differences of roots add up to a likelihood. That of naming
     item t by w is expected under the present chances P of all other items:
 
-        cost(t, w) = (√f_t - √f_w)² + Σ_a Σ_v P_av (√x_ta - √y_wv)²
+        cost(t, w) = (√f_t - √f_w)² + ½ Σ_a Σ_v P_av (x_ta - y_wv)²
+
+    with x the surplus of a co-occurrence over what frequencies alone would give, and y the same of
+    the other side times the trust in it. Raw co-occurrences would count an item's frequency once
+    more with each of its neighbours, and be sure of what is chance; so, where items occur
+    independently of each other, y is 0 and the frequencies decide.
 
     New chances are exp(-cost / 2 variance), balanced so that each item has one name and each name
     at most one item; less of the evidence is believed in the first rounds than in the last. The
     first chances compare each item's frequency and its greatest co-occurrences, whoever they are
     with. Which part of the evidence to believe at the start depends on the records: several are
-    tried, and the naming under which the counts agree best is kept.
+    tried, and the naming under which the counts agree best is kept; naming by rank of frequency
+    is one of them.
 
     Parameters
     ----------
@@ -123,24 +163,37 @@ def match(hidden: Side, clear: Side, *, rounds: int) -> tuple[Int64Array, Floats
     """
     scale = 2.0 / (1.0 / max(hidden.records, 1) + 1.0 / max(clear.records, 1))
     alone = (np.sqrt(hidden.shares)[:, None] - np.sqrt(clear.shares)) ** 2
-    alone += _squared_distances(np.sqrt(hidden.fixed), np.sqrt(clear.fixed))
-    x, y = np.sqrt(hidden.pairs), np.sqrt(clear.pairs)
-    own = hidden.pairs.sum(axis=1)[:, None]
+    alone += _squared_distances(hidden.fixed_surplus(), clear.fixed_surplus())
+    x, (y, trust) = hidden.surplus()[0], clear.surplus()
+    y *= trust
+    own = (x**2).sum(axis=1)[:, None]
     most = min(GREATEST, len(x), len(y))
-    alike = alone + _squared_distances(-np.sort(-x)[:, :most], -np.sort(-y)[:, :most])
-    best: tuple[float, tuple[Int64Array, Floats]] | None = None
+    alike = alone + _squared_distances(
+        -np.sort(-np.sqrt(hidden.pairs))[:, :most], -np.sort(-np.sqrt(clear.pairs))[:, :most]
+    )
+    best = _ranked(hidden, clear, _balanced(-2 * COLD * scale * alone))
+    least = _misfit(best[0], alone, x, y)
     for warm in WARM:
         chances = _balanced(-FIRST * scale * alike)
         for believed in np.geomspace(warm, COLD, rounds):
-            cost = alone + own - 2.0 * (x @ (chances @ y.T))
-            cost += clear.pairs @ chances.sum(axis=0)
-            chances = _balanced(-believed * scale * cost)
+            together = own - 2.0 * (x @ (chances @ y.T)) + y**2 @ chances.sum(axis=0)
+            # A pair speaks twice, for each of its items; a frequency once.
+            chances = _balanced(-believed * scale * (2 * alone + together))
         found = _assigned(chances)
         misfit = _misfit(found[0], alone, x, y)
-        if best is None or misfit < best[0]:
-            best = misfit, found
-    assert best is not None
-    return best[1]
+        if misfit < least:
+            least, best = misfit, found
+    return best
+
+
+def _ranked(hidden: Side, clear: Side, chances: Floats) -> tuple[Int64Array, Floats]:
+    """Name the most frequent item by the most frequent one, and so on."""
+    rows, columns = (np.argsort(-side.shares, kind="stable") for side in (hidden, clear))
+    both = min(len(rows), len(columns))
+    found, sure = np.full(len(rows), -1, dtype=np.int64), np.zeros(len(rows))
+    found[rows[:both]] = columns[:both]
+    sure[rows[:both]] = chances[rows[:both], columns[:both]]
+    return found, sure
 
 
 def _misfit(found: Int64Array, alone: Floats, x: Floats, y: Floats) -> float:

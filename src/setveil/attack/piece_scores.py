@@ -24,6 +24,22 @@ Floats = npt.NDArray[np.float64]
 
 EMPTY = -np.inf
 """Score of a row without an anchor: there is nothing to be related to, so it comes last."""
+DIGITS = 12
+"""Significant digits of a score: what differs less differs by the order of sums only."""
+POWERS = np.array([float(f"1e{exponent}") for exponent in range(301)])
+
+
+def rounded(scores: Floats) -> Floats:
+    """Return scores with 12 significant digits, so that sums of equal ones are equal.
+
+    >>> rounded(np.array([0.1, (0.1 + 0.1 + 0.1) / 3, -np.inf, 0.0])).tolist()
+    [0.1, 0.1, -inf, 0.0]
+    """
+    there = np.isfinite(scores) & (scores != 0)
+    known = np.where(there, scores, 1.0)
+    places = DIGITS - 1 - np.floor(np.log10(np.abs(known))).astype(np.int64)
+    scale = POWERS[np.clip(places, 0, len(POWERS) - 1)]
+    return np.where(there, np.round(known * scale) / scale, scores)
 
 
 def average(related: Floats) -> Floats:
@@ -163,7 +179,10 @@ def _scores(
         near = -relatedness.distances(across, terms)
         number = {term: i for i, term in enumerate(terms)}
         column = {term: i for i, term in enumerate(across)}
-        pieces = _over_terms(near, [[number[t] for t in pool.pieces[i].terms] for i in here])
+        # Rounded before medians are compared with them, and again as means.
+        pieces = rounded(
+            _over_terms(near, [[number[t] for t in pool.pieces[i].terms] for i in here])
+        )
         kinds = np.array([pool.pieces[i].kind for i in here])
         for value in np.unique(pool.values[rows]).tolist():
             alike = [row for row in rows if pool.values[row] == value]
@@ -173,7 +192,7 @@ def _scores(
                 scores[kinds == kind] = merges[kind](own[:, kinds == kind])
             for i, score in zip(here, scores.tolist(), strict=True):
                 tables[i][np.array(alike) - pool.pieces[i].low] = score
-    return tuple(_without_gaps(table) for table in tables)
+    return tuple(rounded(_without_gaps(rounded(table))) for table in tables)
 
 
 def _over_terms(near: Floats, places: Sequence[Sequence[int]]) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.attack.base import check_applies
+from setveil.attack.piece_scores import rounded
 from setveil.attack.pieces import (
     DISASSOCIATED,
     assembled,
@@ -218,17 +219,24 @@ def rows_of_term(
     >>> rows_of_term(np.array([0.3, 0.4, 0.3]), np.array([1, 1, 0]), 1, np.random.default_rng(0))
     array([1])
     """
+    chances = rounded(chances)
     order = np.lexsort((rng.random(len(values)), -chances, values))
     _, start, sizes = np.unique(values[order], return_index=True, return_counts=True)
-    means = np.add.reduceat(chances[order], start) / sizes
-    # In this order a value's rows stand together, the likeliest first: tail j goes to the j-th.
+    means = rounded(np.add.reduceat(chances[order], start) / sizes)
     tails = [
         tail
         for size, mean in zip(sizes.tolist(), means.tolist(), strict=True)
         for tail in upper_tails(size, mean)
     ]
     best = np.lexsort((rng.random(len(tails)), -np.array(tails)))[:copies]
-    return order[best]
+    # In this order a value's rows stand together, the likeliest first: they are taken so, also
+    # where tails near 1 are equal.
+    places = start.copy()
+    rows = []
+    for value in np.repeat(np.arange(len(sizes)), sizes)[best].tolist():
+        rows.append(order[places[value]])
+        places[value] += 1
+    return np.array(rows, dtype=np.int64)
 
 
 def _fill(pool: Pool, places: Sequence[int], rng: np.random.Generator) -> dict[int, list[int]]:
@@ -257,7 +265,7 @@ def _fill(pool: Pool, places: Sequence[int], rng: np.random.Generator) -> dict[i
 
 @lru_cache(maxsize=CACHED)
 def upper_tails(rows: int, chance: float) -> tuple[float, ...]:
-    """Return the chances that at least 1, 2, … of some rows hold a piece.
+    """Return the chances that at least 1, 2, … of some rows hold a piece, to 12 digits.
 
     Parameters
     ----------
@@ -279,4 +287,4 @@ def upper_tails(rows: int, chance: float) -> tuple[float, ...]:
         exp(whole - lgamma(j + 1) - lgamma(rows - j + 1) + j * inside + (rows - j) * outside)
         for j in range(1, rows + 1)
     ]
-    return tuple(np.cumsum(exactly[::-1])[::-1].tolist())
+    return tuple(rounded(np.cumsum(exactly[::-1])[::-1]).tolist())

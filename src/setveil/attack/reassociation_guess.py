@@ -118,6 +118,7 @@ class ReassociationGuess(Guess):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "clusters", tuple(self.clusters))
         object.__setattr__(self, "notes", tuple(self.notes))
         pairs = tuple(map(tuple, self.pairs))
@@ -140,6 +141,7 @@ class ReassociationGuess(Guess):
         """Return the guess as JSON values."""
         return {
             "attack": self.attack,
+            "about": self.about,
             "notes": list(self.notes),
             "clusters": [cluster.to_json() for cluster in self.clusters],
             "pairs": [list(pair) for pair in self.pairs],
@@ -151,6 +153,7 @@ class ReassociationGuess(Guess):
         """Return the guess that :meth:`to_json` described."""
         return cls(
             attack=content["attack"],
+            about=content.get("about"),
             clusters=tuple(ClusterGuess(**cluster) for cluster in content["clusters"]),
             pairs=content["pairs"],
             baselines={name: cls.from_json(each) for name, each in content["baselines"].items()},

@@ -181,6 +181,8 @@ class Gaps:
         How many of them show nothing in clear.
     context_unknown
         How many show only items that the source does not know.
+    without_distance
+        How many show a known item, but no member has a distance to any.
     unknown_context
         Items in clear that the source does not know; they are left out of the averages.
     unknown_members
@@ -192,6 +194,7 @@ class Gaps:
     context_unknown: int
     unknown_context: tuple[str, ...]
     unknown_members: tuple[str, ...]
+    without_distance: int = 0
 
     def sentences(self) -> tuple[str, ...]:
         """Return what a reader of a result should know, as sentences; none if all is well.
@@ -200,12 +203,12 @@ class Gaps:
         ...      unknown_members=()).sentences()
         ('2 of 9 rows have no context: left out', '1 item in clear is unknown: mumps')
         """
-        said = []
-        if self.without_context:
-            said.append(f"{self.without_context} of {self.rows} rows have no context: left out")
-        if self.context_unknown:
-            said.append(f"{self.context_unknown} of {self.rows} rows have only unknown context: "
-                        "left out")  # fmt: skip
+        left_out = (
+            (self.without_context, "no context"),
+            (self.context_unknown, "only unknown context"),
+            (self.without_distance, "no member with a distance to their context"),
+        )
+        said = [f"{n} of {self.rows} rows have {what}: left out" for n, what in left_out if n]
         for one, many, terms in (
             ("item in clear is", "items in clear are", self.unknown_context),
             ("member is", "members are", self.unknown_members),
@@ -297,21 +300,22 @@ def distance_tables(
             "tell which of them a record held",
             fix="name a source that knows them: within the release all members are alike",
         )
-    bare = lost = 0
+    bare = lost = apart = 0
     made = []
     for target in attacked:
         own = [here[record] for record in target.records.tolist()]
-        table, rows_lost = _table(
-            target, own, here.names, familiar=familiar, relatedness=relatedness, context=context
-        )
-        empty = sum(not len(items) for items in own)
-        bare, lost = bare + empty, lost + rows_lost - empty
+        used = [items[familiar[items]] for items in own]
+        table = _table(target, used, here.names, relatedness=relatedness, context=context)
+        empty, unknown = (sum(not len(items) for items in rows) for rows in (own, used))
+        bare, lost = bare + empty, lost + unknown - empty
+        apart += len(own) - unknown - len(table.records)
         if len(table.records):
             made.append(table)
     gaps = Gaps(
         rows=sum(len(target.records) for target in attacked),
         without_context=bare,
         context_unknown=lost,
+        without_distance=apart,
         unknown_context=_named(here.names, ~familiar),
         unknown_members=tuple(sorted(_named(members, ~known))),
     )
@@ -324,36 +328,38 @@ def _named(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> tuple[str, ..
 
 def _table(
     target: Target,
-    contexts: Sequence[Int64Array],
+    used: Sequence[Int64Array],
     names: Sequence[str],
     *,
-    familiar: npt.NDArray[np.bool_],
     relatedness: Relatedness,
     context: int | None,
-) -> tuple[DistanceTable, int]:
-    """Return the table of one generalized item, and how many records have no row in it."""
-    used = [items[familiar[items]] for items in contexts]
+) -> DistanceTable:
+    """Return the table of one generalized item; `used` are the known items of each record."""
     terms = np.unique(np.concatenate(used)) if used else np.empty(0, np.int64)
     pairs = relatedness.distances([names[i] for i in terms.tolist()], target.members)
     places = [np.searchsorted(terms, items) for items in used]
     if context is not None:
-        places = _most_informative(places, pairs, context)
+        places = most_informative(places, pairs, context)
     means = _means(places, pairs)
     has_row = np.isfinite(means).any(axis=1)
     means = means[has_row]
     row_mean = np.nanmean(means, axis=1, keepdims=True) if len(means) else means[:, :1]
-    table = DistanceTable(
+    return DistanceTable(
         group=target.group,
         members=target.members,
         records=target.records[has_row],
         contexts=tuple(terms[places[row]] for row in np.flatnonzero(has_row).tolist()),
         distances=np.where(np.isnan(means), row_mean, means),
     )
-    return table, int(np.count_nonzero(~has_row))
 
 
-def _most_informative(places: Sequence[Int64Array], pairs: Floats, most: int) -> list[Int64Array]:
-    """Return of each context the items whose distances to the members vary the most."""
+def most_informative(places: Sequence[Int64Array], pairs: Floats, most: int) -> list[Int64Array]:
+    """Return of each context the items whose distances to the members vary the most.
+
+    >>> pairs = np.array([[0.4, 0.5], [0.0, 1.0], [0.3, 0.9]])
+    >>> most_informative([np.array([0, 1, 2]), np.array([0, 2])], pairs, 1)
+    [array([1]), array([2])]
+    """
     there = np.isfinite(pairs)
     counts = np.maximum(there.sum(axis=1), 1)
     mean = np.where(there, pairs, 0).sum(axis=1) / counts

@@ -50,13 +50,19 @@ class TokenGuess(Guess):
     candidates: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for said in (self.names, self.by_frequency, self.control):
             if not all(isinstance(text, str) for pair in said.items() for text in pair):
                 raise ParameterError("a guess maps tags to names")
-        if set(self.chances) != set(self.names) or self.candidates < 0:
+        if set(self.chances) != set(self.names):
             raise ParameterError("a guess says of every tag how sure it is")
-        if not all(0 <= float(chance) <= 1 for chance in self.chances.values()):
-            raise ParameterError("a chance lies between 0 and 1")
+        for chance in self.chances.values():
+            real = isinstance(chance, int | float) and not isinstance(chance, bool)
+            if not real or not 0 <= chance <= 1:
+                raise ParameterError("a chance is a number between 0 and 1")
+        candidates = self.candidates
+        if not isinstance(candidates, int) or isinstance(candidates, bool) or candidates < 0:
+            raise ParameterError("the candidates are counted")
 
 
 @register(

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 TERMS = ("aba", "random")
+CHANCE = 1e-9
+"""Share of the greatest score by which chance may change one: less than scores differ by."""
 
 
 class Disassociator(Protocol):
@@ -282,7 +284,10 @@ def _ways(
     order = rng.permutation(len(pieces))
     counts = np.array([pieces[i].copies for i in order.tolist()])
     room = np.array([len(rows) for rows in groups])
-    for way in ranked(table[order][:, [rows[0] for rows in groups]], counts, room):
+    worth = table[order][:, [rows[0] for rows in groups]]
+    # Sums of equal scores differ by rounding: what is drawn outweighs that, so chance decides.
+    worth = worth + CHANCE * max(np.abs(worth).max(), 1e-300) * rng.random(worth.shape)
+    for way in ranked(worth, counts, room):
         found: list[list[int]] = [[] for _ in pieces]
         made = list(contents)
         for group, rows in enumerate(groups):

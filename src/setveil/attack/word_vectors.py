@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.data.table import take_rows
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -22,6 +24,10 @@ Bools = npt.NDArray[np.bool_]
 
 BEST = 3
 """How many items of a context the strongest evidence is averaged over."""
+BATCH = 256
+"""Records whose sums are taken at once: enough to be fast, few enough to fit a cache."""
+ENOUGH = 1000
+"""Records that a form is learned from, at most: far more than it has directions."""
 RIDGE = 0.1
 """How strongly the learned form is held back, as a share of the mean variance of a direction."""
 
@@ -117,24 +123,34 @@ class TermVectors:
 
         B minimises the squared difference of c·B·e to whether item e stands in a record whose
         other items have the centre c, over all records and items in clear, with a ridge. Having
-        the sums over all pairs as a product of two sums, it takes two small inversions.
+        the sums over all pairs as a product of two sums, it takes two small inversions. Of many
+        records some are enough, evenly spaced.
         """
+        if len(contexts) > ENOUGH:
+            chosen = np.linspace(0, len(contexts) - 1, ENOUGH).astype(np.int64)
+            offsets, items = take_rows(contexts.offsets, contexts.items, chosen)
+            contexts = replace(contexts, offsets=offsets, items=items)
         numbers = self._numbers(contexts.names)
         size = self.directions.shape[1]
         centres = np.zeros((len(contexts), size))
         together = np.zeros((size, size))
-        for record in range(len(contexts)):
-            used = numbers[contexts[record]]
-            used = used[self.known[used]]
-            if len(used) < 2:
+        for first in range(0, len(contexts), BATCH):
+            last = min(first + BATCH, len(contexts))
+            used = numbers[contexts.items[contexts.offsets[first] : contexts.offsets[last]]]
+            lengths = np.diff(contexts.offsets[first : last + 1])
+            record = np.repeat(np.arange(last - first), lengths)
+            record, used = record[self.known[used]], used[self.known[used]]
+            several = np.bincount(record, minlength=last - first) > 1
+            record, used = record[several[record]], used[several[record]]
+            if not len(used):
                 continue
-            weighted = self.weights[used, None] * self.directions[used]
-            centres[record] = _unit(weighted.sum(axis=0))
+            towards = self.directions[used]
+            weighted = self.weights[used, None] * towards
+            sums = np.zeros((last - first, size))
+            sums[several] = np.add.reduceat(weighted, _starts(record))
+            centres[first:last] = _units(sums)
             # Without the item itself: else every item would point at its own context.
-            others = weighted.sum(axis=0) - weighted
-            lengths = np.linalg.norm(others, axis=1)
-            others /= np.where(lengths > 0, lengths, 1)[:, None]
-            together += others.T @ self.directions[used]
+            together += _units(sums[record] - weighted).T @ towards
         shown = self.directions[numbers[self.known[numbers]]]
         chance = len(contexts.items) / max(1, len(contexts) * len(numbers))
         together -= chance * np.outer(centres.sum(axis=0), shown.sum(axis=0))
@@ -150,8 +166,17 @@ class TermVectors:
 
 
 def _unit(vector: Floats) -> Floats:
-    length = np.linalg.norm(vector)
-    return vector / length if length > 0 else vector
+    return np.asarray(_units(vector[None])[0])
+
+
+def _units(vectors: Floats) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1))
+
+
+def _starts(ascending: Int64Array) -> Int64Array:
+    """Return where each new number begins."""
+    return np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
 
 
 def _ridge(rows: Floats) -> Floats:

@@ -144,15 +144,11 @@ def run(  # one parameter per option of the command line
         _check_key(key, out, [data, taxonomy, sensitive, privacy, secret_file], force=force)
     method = entry.target(**params)
     check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share)
-    if "taxonomy" in method.requires and taxonomy is None:
-        raise ParameterError(
-            f"{entry.name} generalizes items along a tree, and none is given",
-            fix="give one with --taxonomy FILE; `setveil taxonomy build` makes one",
-        )
+    _check_tree(entry.name, method.requires, taxonomy)
     drawn = sensitive_share is not None
-    drawing = _drawing(entry, secret_file, seed, quiet=quiet)
+    drawing = _drawing(entry, secret_file, seed)
     unused = None if drawn or "rng" in drawing else seed
-    _say_what_changes_nothing(entry, taxonomy, unused, engine, quiet=quiet)
+    _say_what_changes_nothing(entry.name, unused, engine, quiet=quiet)
     from setveil.release.store import save
 
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
@@ -175,7 +171,7 @@ def run(  # one parameter per option of the command line
             secret = draw_sensitive(sensitive_share, table, seed)
         if "sensitive" in method.requires:
             inputs["sensitive"] = secret
-        if taxonomy is not None and "taxonomy" in method.requires:
+        if taxonomy is not None:
             given = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
             inputs["taxonomy"] = tree_for_ordinary(
                 given,
@@ -225,30 +221,30 @@ def run(  # one parameter per option of the command line
 def _check_key(key: Path, out: Path, inputs: list[str | Path | None], *, force: bool) -> None:
     """Refuse a place for the key that would publish it or cost a file, whatever --force says."""
     place = key.resolve()
-    if any(given not in {None, "-"} and Path(str(given)).resolve() == place for given in inputs):
-        raise ParameterError(
-            "the key would replace a file that this command reads",
-            where=str(key),
-            fix="name another file for the key",
-        )
     if out.resolve() in {place, *place.parents}:
         raise ParameterError(
             "the key would lie inside the release, which is meant to be published",
             where=str(key),
             fix="keep the key elsewhere",
         )
-    must_be_free(key, force=force)
+    must_be_free(key, force=force, key=True, inputs=inputs)
 
 
-def _say_what_changes_nothing(
-    entry: "Entry", taxonomy: str | None, seed: int | None, engine: str, *, quiet: bool
-) -> None:
-    """Tell which of the given options have no effect here."""
-    needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
-    if taxonomy is not None and "taxonomy" not in needed:
-        say(f"{entry.name} uses no tree: --taxonomy changes nothing", quiet=quiet)
+def _check_tree(name: str, requires: frozenset[str], taxonomy: str | None) -> None:
+    """Refuse a tree where a method uses none, and its absence where it needs one."""
+    if "taxonomy" in requires and taxonomy is None:
+        raise ParameterError(
+            f"{name} generalizes items along a tree, and none is given",
+            fix="give one with --taxonomy FILE; `setveil taxonomy build` makes one",
+        )
+    if "taxonomy" not in requires and taxonomy is not None:
+        raise ParameterError(f"{name} uses no tree", fix="leave out --taxonomy")
+
+
+def _say_what_changes_nothing(name: str, seed: int | None, engine: str, *, quiet: bool) -> None:
+    """Tell that a seed has no effect here."""
     if seed is not None and engine == "local":
-        say(f"{entry.name} draws nothing at random: --seed changes nothing", quiet=quiet)
+        say(f"{name} draws nothing at random: --seed changes nothing", quiet=quiet)
 
 
 def _note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> None:
@@ -261,9 +257,7 @@ def _note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> N
         )
 
 
-def _drawing(
-    entry: "Entry", secret_file: Path | None, seed: int | None, *, quiet: bool
-) -> dict[str, Any]:
+def _drawing(entry: "Entry", secret_file: Path | None, seed: int | None) -> dict[str, Any]:
     """Return the secret or the generator that a method which draws at random gets."""
     import numpy as np
 
@@ -284,9 +278,8 @@ def _drawing(
     if "privacy" not in accepts:  # drawn constraints are named in the promise anyway
         say(
             f"{entry.name} draws from the seed {seed}: whoever finds it can repeat what was "
-            "drawn. Do not publish this release.",
-            quiet=quiet,
-        )
+            "drawn. Do not publish this release."
+        )  # with --quiet too: it is a warning
     return {"rng": np.random.default_rng(seed)}
 
 

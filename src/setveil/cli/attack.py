@@ -1,11 +1,14 @@
 """``setveil attack METHOD``: a command for each registered attack, with its own options."""
 
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setveil.cli.data_output import STDOUT
 from setveil.cli.inputs import (
     DelimiterOption,
     FormatOption,
@@ -151,7 +154,7 @@ def run(  # one parameter per option of the command line
     from setveil.release.store import load_release
 
     directory = release_directory(release)
-    must_be_free(out, force=force)
+    _check_out(out, [directory, reference], relatedness, force=force, json=json)
     method = entry.target(**params)
     given = {"reference": reference, "candidates": candidates, "relatedness": relatedness}
     _must_be_told(entry.name, method, given | {"targets": targets, "second": second})
@@ -209,7 +212,7 @@ def run(  # one parameter per option of the command line
             source = knowledge["relatedness"]
             said = method.explain(guess, published, explain - 1, relatedness=source)
         progress("writing")
-        save_guess(guess, out)
+        save_guess(guess, out, release=published)
     result: dict[str, Any] = {
         "attack": entry.name,
         "params": published_params(method, params),
@@ -261,13 +264,53 @@ def _must_be_told(name: str, method: Any, given: Mapping[str, str | None]) -> No
             raise ParameterError(f"{name} {what}", fix=fix)
 
 
+def _check_out(
+    out: Path, inputs: list[str | Path | None], relatedness: str | None, *, force: bool, json: bool
+) -> None:
+    """Refuse a place for the guess that would cost a file, and two results on one stream."""
+    if str(out) != STDOUT:
+        from setveil.relatedness.base import named_places
+
+        places = () if relatedness is None else named_places(relatedness)
+        must_be_free(out, force=force, inputs=[*inputs, *places])
+    elif json:
+        raise ParameterError(
+            "the guess and --json cannot both go to standard output", fix="name a file with -o"
+        )
+
+
 def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
     for note in result["notes"]:
         say(note, quiet=quiet)
-    typer.echo(f"{result['guess']}: what {result['attack']} makes of {result['release']}")
+    summary = f"{result['guess']}: what {result['attack']} makes of {result['release']}"
+    if result["guess"] == STDOUT:  # where the guess stands alone
+        say(summary, quiet=quiet)
+        with redirect_stdout(sys.stderr):
+            _print_reasons(result)
+    else:
+        typer.echo(summary)
+        _print_reasons(result)
+
+
+def _print_reasons(result: Mapping[str, Any]) -> None:
     if result.get("reasons"):
-        names = ("member", "score", "context", "distance", "others")
         header = ["eliminated", "decided", "spoke against it", "its distance", "of those kept"]
-        print_table(header, [[reason[name] for name in names] for reason in result["reasons"]])
+        rows = [
+            [
+                reason["member"],
+                reason["score"],
+                _spoke(reason),
+                reason["distance"],
+                reason["others"],
+            ]
+            for reason in result["reasons"]
+        ]
+        print_table(header, rows)
     elif "record" in result:
         typer.echo(f"nothing was eliminated from record {result['record']}")
+
+
+def _spoke(reason: Mapping[str, Any]) -> str:
+    if reason["context"] is not None:
+        return str(reason["context"])
+    return "(no single item)" if reason["known"] else "(unknown to the source: took its row's mean)"

@@ -1,5 +1,6 @@
 """The options that say where a table of records goes, and the writing itself."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,14 @@ ToOption = Annotated[
 ForceDataOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
 
 
-def must_be_writable(out: str, *, to: str | None, force: bool, json: bool) -> None:
+def must_be_writable(
+    out: str,
+    *,
+    to: str | None,
+    force: bool,
+    json: bool,
+    inputs: Iterable[str | None] = (),
+) -> None:
     """Refuse, before any work, an output that could not be written in the end.
 
     >>> must_be_writable("-", to="jsonl", force=False, json=True)
@@ -40,7 +48,7 @@ To fix: name a file with -o.
 
     format_for(out, to)
     if out != STDOUT:
-        must_be_free(Path(out), force=force)
+        must_be_free(Path(out), force=force, inputs=inputs)
     elif json:
         raise ParameterError(
             "the records and --json cannot both go to standard output", fix="name a file with -o"

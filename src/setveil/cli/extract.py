@@ -145,8 +145,12 @@ def extract(
         "words": words,
     }
     _refuse(for_queries if kind == "documents" else for_documents, kind)
+    if gap_minutes is not None and per != "session":
+        raise ParameterError(
+            "--gap-minutes is for sessions", fix="leave it out, or add --per session"
+        )
     to = to or ("jsonl" if out == STDOUT else None)
-    must_be_writable(out, to=to, force=force, json=json)
+    must_be_writable(out, to=to, force=force, json=json, inputs=[*texts, stop_words, words])
     if format_for(out, to) == "fimi":
         raise ParameterError("fimi holds only numbers, not words", fix="write csv or jsonl")
     shared: dict[str, Any] = {"items": items, "delimiter": delimiter, "workers": workers}

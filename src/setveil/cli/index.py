@@ -67,7 +67,7 @@ def index(
 
     if str(out) == "-":
         raise ParameterError("an index is not a stream", fix="name a file with -o")
-    must_be_free(out, force=force)
+    must_be_free(out, force=force, inputs=corpus)
     only_one_stdin(*corpus)
     sources = [
         Documents(

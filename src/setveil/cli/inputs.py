@@ -1,7 +1,10 @@
 """The options that name what a command reads, and the reading itself."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from zipfile import BadZipFile, ZipFile
 
 import typer
 
@@ -50,7 +53,8 @@ ParentsOption = Annotated[
     typer.Option("--parents", help="What to do with a node that has several parents."),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option("--seed", metavar="N", help="Seed of what is drawn at random.")
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn at random."),
 ]
 
 
@@ -94,10 +98,19 @@ def only_one_stdin(*files: str | None) -> None:
         raise ParameterError("only one input can be -, the standard input", fix="name a file")
 
 
-def must_be_free(path: Path, *, force: bool, directory: bool = False) -> None:
+def must_be_free(
+    path: Path,
+    *,
+    force: bool,
+    directory: bool = False,
+    key: bool = False,
+    inputs: Iterable[str | Path | None] = (),
+) -> None:
     """Refuse, before any work, to write over something that is there or where nothing can be.
 
-    `directory` tells that a directory will be written, not a file.
+    `directory` tells that a directory will be written, not a file; `key` that a private key will,
+    and only a key may replace one. `inputs` are the files and folders that the command reads: no
+    file of theirs is replaced, whatever `force` says.
 
     >>> must_be_free(Path("nowhere/out"), force=False)
     Traceback (most recent call last):
@@ -117,12 +130,38 @@ def must_be_free(path: Path, *, force: bool, directory: bool = False) -> None:
         raise ReleaseError(
             f"this is a {there}, but a {wanted} will be written", where=where, fix="name another"
         )
+    if any(_holds(given, path) for given in inputs):
+        raise ReleaseError(
+            "it would replace a file that this command reads", where=where, fix="name another file"
+        )
     if not force and not (directory and not any(path.iterdir())):
         raise ReleaseError(
             "it exists already",
             where=where,
             fix="choose another name, or replace it with --force",
         )
+    if not directory and not key and _is_key(path):
+        raise ReleaseError(
+            "this is a private key, without which nobody can measure its release",
+            where=where,
+            fix="name another file",
+        )
+
+
+def _holds(given: str | Path | None, path: Path) -> bool:
+    """Tell whether an input is this file, or a folder that it lies in."""
+    if given is None or str(given) == STDIN:
+        return False
+    place = path.resolve()
+    return Path(given).resolve() in {place, *place.parents}
+
+
+def _is_key(path: Path) -> bool:
+    """Tell whether a file looks like what `setveil anonymize --key` writes."""
+    if path.is_file():  # a pipe must not be read
+        with suppress(OSError, BadZipFile), ZipFile(path) as archive:
+            return "records.npy" in archive.namelist()
+    return False
 
 
 def release_directory(release: str) -> Path:

@@ -374,6 +374,8 @@ def _print_parts(parts: "list[PartScore]", by: str, *, json: bool) -> None:
         emit({f"{by}s": rows})
     elif rows:
         print_table(list(rows[0]), [list(row.values()) for row in rows])
+    else:
+        typer.echo(f"no {by} was attacked")
 
 
 def _must_belong_together(

@@ -93,7 +93,7 @@ def select(
 
     _only_what_belongs_together(ttr, length, cell_density, groups)
     only_one_stdin(data, groups)
-    must_be_writable(out, to=to, force=force, json=json)
+    must_be_writable(out, to=to, force=force, json=json, inputs=[data, groups])
     with Progress(quiet=quiet) as progress:
         progress("reading")
         table = read_table(

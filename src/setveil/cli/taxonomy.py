@@ -143,7 +143,7 @@ def export(
 
     Example: setveil taxonomy export tree.csv -o hierarchy.csv
     """
-    must_be_writable(out, force=force, json=json)
+    must_be_writable(out, force=force, json=json, inputs=[file])
     if names and to != "arx":
         raise ParameterError("--names is for ARX's hierarchy", fix="leave it out")
     with Progress(quiet=quiet) as progress:

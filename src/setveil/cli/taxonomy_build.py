@@ -1,6 +1,6 @@
 """``setveil taxonomy build``: a tree for items that have none."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -103,7 +103,7 @@ def build(
         "--missing": missing if missing != "error" else None,
     }
     _must_fit(source, given)
-    must_be_writable(out, force=force, json=json)
+    must_be_writable(out, force=force, json=json, inputs=[data, vectors, wordnet, never_name])
     with Progress(quiet=quiet) as progress:
         progress("reading")
         table = read_table(
@@ -196,10 +196,12 @@ def _from_vectors(
     return Taxonomy.from_embeddings(names, vectors, fanout=fanout, named=named, missing=missing)
 
 
-def must_be_writable(out: str, *, force: bool, json: bool) -> None:
+def must_be_writable(
+    out: str, *, force: bool, json: bool, inputs: Iterable[str | None] = ()
+) -> None:
     """Refuse, before any work, a file that cannot be written, and two results on one stream."""
     if out != STDOUT:
-        must_be_free(Path(out), force=force)
+        must_be_free(Path(out), force=force, inputs=inputs)
     elif json:
         raise ParameterError(
             "the tree and --json cannot both go to standard output", fix="name a file with -o"

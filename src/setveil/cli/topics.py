@@ -89,7 +89,7 @@ def topics(
             fix="name a file with -o",
         )
     if out is not None:
-        must_be_writable(out, to=to, force=force, json=json)
+        must_be_writable(out, to=to, force=force, json=json, inputs=[data])
     with Progress(quiet=quiet) as progress:
         progress("reading")
         table = read_table(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -181,9 +180,18 @@ def _from_npz(path: str | os.PathLike[str]) -> Vectors:
         # Opened here: NumPy leaves a damaged file open.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
             words, vectors = held["words"], held["vectors"]
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except KeyError as error:
         raise InputError(
-            f"no words and vectors can be read from it: {error}", where=shown_name(path), fix=fix
+            f"no words and vectors can be read from it: {error.args[0]}",
+            where=shown_name(path),
+            fix=fix,
+        ) from None
+    # A damaged archive fails in numpy, zipfile or zlib, each with errors of its own.
+    except Exception as error:  # noqa: BLE001
+        raise InputError(
+            f"no words and vectors can be read from it: {error}",
+            where=shown_name(path),
+            fix=f"copy it again, as it may be damaged; or {fix}",
         ) from None
     if words.ndim != 1 or words.dtype.kind not in "US" or vectors.dtype.kind not in "fiu":
         raise InputError(

@@ -58,6 +58,8 @@ class TaxonomyReport:
     collapsed
         Names of categories that stood twice on a path, and nodes that were their own parent; each
         was read as one node.
+    own_parents
+        Those of them that had no other parent; they became tops.
     undefined
         Parents in a table of nodes that have no line of their own; they became tops.
     obsolete
@@ -87,6 +89,7 @@ class TaxonomyReport:
     tops: tuple[str, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
     collapsed: tuple[str, ...] = ()
+    own_parents: tuple[str, ...] = ()
     undefined: tuple[str, ...] = ()
     obsolete: tuple[str, ...] = ()
 
@@ -110,8 +113,13 @@ class TaxonomyReport:
                 f"Nodes with several parents: {self.several_parents:,}; the first was kept, "
                 f"and dropped {counted(edges, 'other')}."
             )
-        if self.collapsed:
-            said.append(f"Twice on a path, read as one node: {counted(self.collapsed, 'name')}.")
+        twice = [name for name in self.collapsed if name not in set(self.own_parents)]
+        if twice:
+            said.append(f"Twice on a path, read as one node: {counted(twice, 'name')}.")
+        if self.own_parents:
+            said.append(
+                f"Made tops, as they are their own parent: {counted(self.own_parents, 'node')}."
+            )
         if self.undefined:
             said.append(
                 f"Made tops, as they have no line of their own: "
@@ -211,6 +219,7 @@ def read_taxonomy(
         tops=tuple(tops) if len(tops) > 1 else (),
         dropped=tuple(nodes.dropped),
         collapsed=tuple(nodes.collapsed),
+        own_parents=tuple(nodes.own_parents),
         undefined=tuple(nodes.undefined) if layout.format in {"nodes", "obo"} else (),
         obsolete=tuple(obsolete),
     )

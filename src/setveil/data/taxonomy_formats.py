@@ -79,6 +79,7 @@ class Nodes:
     items: list[str]
     dropped: list[tuple[str, str]] = field(default_factory=list)
     collapsed: list[str] = field(default_factory=list)
+    own_parents: list[str] = field(default_factory=list)
     undefined: list[str] = field(default_factory=list)
 
 
@@ -136,8 +137,9 @@ def rows_of(text: str, delimiter: str, where: str) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error as error:
+            long = f"a cell is longer than {csv.field_size_limit():,} characters"
             raise InputError(
-                f"the quotes do not match: {error}",
+                long if "limit" in str(error) else f"the quotes do not match: {error}",
                 where=f"{where}, line {line}",
                 fix='close the quoted cell, and write a quote within one twice ("")',
             ) from None
@@ -318,6 +320,7 @@ def nodes_of_links(links: Iterable[Link], *, first: bool, where: str) -> Nodes:
         items=[node for node in selves if node in spoken],
         dropped=list(dropped),
         collapsed=list(selves),
+        own_parents=[node for node in selves if node not in spoken],
         undefined=undefined,
     )
 

@@ -153,7 +153,9 @@ def _from_archive(place: Path) -> dict[str, bytes]:
         return dict(reader(content))
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, ValueError, zlib.error) as e:
         raise InputError(
-            f"this is no archive that can be read: {e}", where=str(place), fix=HOW_TO_GET
+            f"this is no archive that can be read: {e}",
+            where=str(place),
+            fix=f"copy it again, as a part may be missing; or {HOW_TO_GET}",
         ) from None
 
 

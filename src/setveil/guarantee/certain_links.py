@@ -110,7 +110,7 @@ def certain_links(release: DisassociatedRelease, held: Holdings, m: int) -> Cert
     ([[1, 1]], [2])
     """
     width = np.int64(max(len(release.vocabulary), 1))
-    full = held.universal()
+    full = np.flatnonzero(held.support == held.records)
     starts = np.searchsorted(held.cluster, np.arange(len(release.sizes) + 1))
     every = np.arange(len(held.item))
     single = _always(held, full, starts, (every, every), width)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from math import comb, perm
+from functools import lru_cache
+from itertools import pairwise
+from math import perm, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +16,15 @@ from setveil.guarantee.disassociated import narrowed_alone
 from setveil.guarantee.joint_clusters import Narrowed, narrowed_joint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from setveil.data.table import Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 SHOWN = 20
 """How many findings of a kind are described at most."""
+FACTORS = 100
+"""So many factors of a count of placements take no longer than looking at one itemset."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +115,8 @@ def cover(
     k, m
         Narrowing is about sets of at most m items in fewer than k records.
     work
-        Most itemsets of one joint cluster that are looked at one by one.
+        Most itemsets of one joint cluster, and most choices of chunks, that are looked at one by
+        one.
 
     Examples
     --------
@@ -197,38 +201,48 @@ def link_at(release: DisassociatedRelease, held: Holdings, place: int, chance: F
 # --- exact chances --------------------------------------------------------------------------------
 
 
-def ways(n: int, rows: Sequence[int], met: Iterable[int]) -> int:
-    """Count the placements of all chunks of a cluster in which one record has a piece of some.
+def countable(n: int, rows: Sequence[int], m: int, work: int) -> bool:
+    """Tell whether the placements of a cluster can be counted soon, as `greatest_chance` does.
 
-    For each of the chunks `met` one given sub-record stands in one given record; no record is
-    empty (inclusion and exclusion over the records that would be), and at least one chunk is met.
+    >>> countable(30, [20, 20], 2, 1_000_000), countable(9_000, [6_000, 6_000], 2, 1_000_000)
+    (True, False)
+    """
+    return n * sum(rows) * (len(rows) + min(m, len(rows))) <= FACTORS * work
+
+
+def ways(n: int, rows: Sequence[int], most: int) -> list[int]:
+    """Count the placements of all chunks of a cluster in which one record has pieces of some.
+
+    For each of 1, 2, … chunks that are met, one given sub-record stands in one given record; no
+    record is empty (inclusion and exclusion over the records that would be). Which chunks these
+    are makes no difference: a chunk of s sub-records has (n)_s placements, and each sub-record
+    stands in the given record in one n-th of them.
 
     Parameters
     ----------
     n
         Records of the cluster; it has no term chunk.
     rows
-        Sub-records of each of its chunks.
-    met
-        Places of the chunks that are met.
+        Sub-records of each of its chunks, at least one in each.
+    most
+        How many chunks are met at most; no more than there are.
 
     Examples
     --------
     Three records, chunks {a, a} and {b, b}: of the 6 · 6 placements 24 leave no record empty.
 
-    >>> ways(3, [2, 2], [0]), ways(3, [2, 2], [0, 1])
-    (8, 2)
+    >>> ways(3, [2, 2], 2)
+    [8, 2]
     """
-    inside = set(met)
-    total = 0
-    for q in range(n):
-        term = comb(n - 1, q)
-        for i, size in enumerate(rows):
-            term *= perm(n - 1 - q, size - 1) if i in inside else perm(n - q, size)
-            if not term:
-                break
-        total += -term if q % 2 else term
-    return total
+    terms = [prod(perm(n, size) for size in rows)]
+    for q in range(n - max(rows)):
+        last = terms[-1] * (n - 1 - q) * prod(n - q - size for size in rows)
+        terms.append(last // ((q + 1) * (n - q) ** len(rows)))
+    found = []
+    for _ in range(most):
+        terms = [term // (n - q) for q, term in enumerate(terms)]
+        found.append(sum(terms[::2]) - sum(terms[1::2]))
+    return found
 
 
 def greatest_chance(n: int, rows: Sequence[int], chunk: int, support: int, m: int) -> Fraction:
@@ -239,11 +253,17 @@ def greatest_chance(n: int, rows: Sequence[int], chunk: int, support: int, m: in
     >>> greatest_chance(4, [4, 2], 0, 3, 2)
     Fraction(3, 4)
     """
-    others = [i for i in range(len(rows)) if i != chunk]
-    best = Fraction(0)
-    for size in range(1, min(m, len(others)) + 1):
-        for met in combinations(others, size):
-            all_ways = ways(n, rows, met)
-            if all_ways:
-                best = max(best, Fraction(support * ways(n, rows, (*met, chunk)), all_ways))
-    return best
+    others = len(rows) - 1
+    assert 0 <= chunk <= others
+    return support * _greatest_share(n, tuple(sorted(rows)), min(m, others))
+
+
+@lru_cache(maxsize=1024)
+def _greatest_share(n: int, rows: tuple[int, ...], met: int) -> Fraction:
+    """Return the chance of one sub-record, the greatest when up to so many others are met."""
+    part, whole = 0, 1
+    for fewer, more in pairwise(ways(n, rows, met + 1)):
+        # Compared without reducing them: the numbers are large.
+        if more * whole > part * fewer:
+            part, whole = more, fewer
+    return Fraction(part, whole)

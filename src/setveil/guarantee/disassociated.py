@@ -58,8 +58,8 @@ class Disassociated:
     m
         Greatest number of items someone may know.
     work
-        Most itemsets of one joint cluster that are looked at one by one; beyond it the verdict is
-        marked as not exact.
+        Most itemsets of one joint cluster, and choices of chunks they come from, that are looked
+        at one by one; beyond it the verdict is marked as not exact.
 
     Examples
     --------
@@ -117,10 +117,11 @@ class Disassociated:
                 checked=chunks.checked,
                 witnesses=chunks.witnesses,
             )
-        narrowed = narrowed_alone(release, self.k, self.m)
+        m = min(self.m, max(len(release.vocabulary), 1))  # no set has more items than there are
+        narrowed = narrowed_alone(release, self.k, m)
         decided = chunks.exact
         for first, last in release.joint_blocks:
-            found, exact = narrowed_joint(release, first, last, k=self.k, m=self.m, work=self.work)
+            found, exact = narrowed_joint(release, first, last, k=self.k, m=m, work=self.work)
             narrowed += [found] if found is not None else []
             decided &= exact
         if narrowed:
@@ -152,8 +153,9 @@ class Disassociated:
         if not chunks.exact:
             return f"within their chunks {chunks.reason}"
         return (
-            f"a joint cluster has more than {self.work:,} itemsets to look at; none of those "
-            f"looked at breaks the promise. Raise work "
+            f"a joint cluster has more than {self.work:,} itemsets and choices of chunks to look "
+            f"at, or too many ways to hold one; none of those looked at breaks the promise. Raise "
+            f"work "
             f"(disassociated:k={self.k},m={self.m},work=...) to go on"
         )
 

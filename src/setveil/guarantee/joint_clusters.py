@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
+from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from setveil.release.chunk_order import unfilled
 from setveil.release.disassociated import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from setveil.release.disassociated import Cluster, DisassociatedRelease
 
@@ -62,7 +63,7 @@ def narrowed_joint(
     k, m
         How many records, and the greatest size of itemsets.
     work
-        Most itemsets that are looked at.
+        Most itemsets that are looked at, together with the choices of chunks they come from.
 
     Returns
     -------
@@ -73,7 +74,14 @@ def narrowed_joint(
         return None, True
     joint = Joint.of(release, first, last)
     looked, known = 0, True
-    for c, place in joint.suspects(k, m):
+    for c, place in joint.places(m):
+        looked += 1
+        if looked > work:
+            return None, False
+        if not joint.suspicious(c, place, k):
+            continue
+        if joint.subsets(c, place, m) > work:
+            return None, False
         for items in joint.itemsets(c, place, m):
             looked += 1
             if looked > work:
@@ -100,6 +108,7 @@ class Joint:
 
     clusters: tuple[Cluster, ...]
     shared: tuple[Chunk, ...]
+    known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, release: DisassociatedRelease, first: int, last: int) -> Joint:
@@ -127,26 +136,51 @@ class Joint:
         needed = np.where(bare, np.maximum(lacking, 0), 0)
         return not unfilled(needed, [(s.first, s.last) for s in self.shared], rows)
 
-    def suspects(self, k: int, m: int) -> Iterator[tuple[int, Place]]:
-        """Yield how a cluster alone could hold a set in some records, but not in k."""
+    def places(self, m: int) -> Iterator[tuple[int, Place]]:
+        """Yield for each cluster how it might hold a set of at most m items."""
         for c, cluster in enumerate(self.clusters):
             over = [s for s, chunk in enumerate(self.shared) if chunk.first <= c < chunk.last]
             for own in range(min(m, len(cluster.chunks)) + 1):
                 for size in range(0 if own else 1, min(m - own, len(over)) + 1):
                     for chosen in combinations(over, size):
-                        place = {c: Place(own, frozenset(chosen))}
-                        if self.fits({c: 1}, place) and not self.fits({c: k}, place):
-                            yield c, place[c]
+                        yield c, Place(own, frozenset(chosen))
+
+    def suspicious(self, cluster: int, place: Place, k: int) -> bool:
+        """Tell whether a cluster alone could hold a set so in some records, but not in k."""
+        # Shared chunks of the same clusters and as many sub-records are as good as each other.
+        alike = sorted(self.shapes[s] for s in place.shared)
+        key = (cluster, place.own, k, *alike)
+        if key not in self.known:
+            here = {cluster: place}
+            self.known[key] = self.fits({cluster: 1}, here) and not self.fits({cluster: k}, here)
+        return self.known[key]
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, int, int]]:
+        """For each shared chunk its clusters and how many sub-records it has."""
+        return [(chunk.first, chunk.last, len(chunk.subrecords)) for chunk in self.shared]
+
+    def subsets(self, cluster: int, place: Place, m: int) -> int:
+        """Return how many parts of sub-records have to be listed to know the itemsets."""
+        most = m + 1 - place.own - len(place.shared)
+        chunks = [self.shared[s] for s in place.shared]
+        chunks += self.clusters[cluster].chunks if place.own else ()
+        return sum(
+            comb(len(row), size)
+            for chunk in chunks
+            for row in set(chunk.subrecords)
+            for size in range(1, min(most, len(row)) + 1)
+        )
 
     def itemsets(self, cluster: int, place: Place, m: int) -> Iterator[frozenset[str]]:
         """Yield the sets of at most m items that a cluster could hold in this way."""
         here = self.clusters[cluster]
-        shared = [_pieces(self.shared[s], m) for s in sorted(place.shared)]
-        own = [_pieces(chunk, m) for chunk in here.chunks]
+        most = m + 1 - place.own - len(place.shared)
+        shared = [_pieces(self.shared[s], most) for s in sorted(place.shared)]
+        own = [_pieces(chunk, most) for chunk in here.chunks] if place.own else []
         for chosen in combinations(own, place.own):
-            for pieces in product(*chosen, *shared):
-                held = frozenset().union(*pieces)
-                for extra in range(m - len(held) + 1):
+            for held in _unions([*chosen, *shared], m):
+                for extra in range(min(m - len(held), len(here.terms)) + 1):
                     for terms in combinations(here.terms, extra):
                         yield held.union(terms)
 
@@ -204,10 +238,25 @@ def _pieces(chunk: Chunk, m: int) -> list[frozenset[str]]:
     found = {
         frozenset(part)
         for row in set(chunk.subrecords)
-        for size in range(1, m + 1)
+        for size in range(1, min(m, len(row)) + 1)
         for part in combinations(row, size)
     }
     return sorted(found, key=lambda part: (len(part), sorted(part)))
+
+
+def _unions(parts: Sequence[list[frozenset[str]]], room: int) -> Iterator[frozenset[str]]:
+    """Yield the unions of one piece of each part that have at most so many items.
+
+    No item is in two parts, and the pieces of a part are sorted by their size.
+    """
+    if not parts:
+        yield frozenset()
+        return
+    for piece in parts[0]:
+        if len(piece) + len(parts) - 1 > room:
+            return
+        for rest in _unions(parts[1:], room - len(piece)):
+            yield piece | rest
 
 
 def _spreads(number: int, clusters: list[int]) -> Iterable[dict[int, int]]:

@@ -176,10 +176,19 @@ def from_manifest(name: str, params: Mapping[str, Any]) -> Guarantee:
             f"the guarantee {name!r} has no parameter {', '.join(map(repr, wrong))}",
             fix=f"use {', '.join(known)}",
         )
+    missing = [p.name for p in params_of(target) if p.required and p.name not in params]
+    if missing:
+        raise ParameterError(
+            f"the guarantee {name!r} lacks a parameter: {', '.join(missing)}",
+            fix=f"write {name}:" + ",".join(f"{needed}=..." for needed in missing),
+        )
     try:
         guarantee: Guarantee = target(**{key: _tuples(value) for key, value in params.items()})
-    except TypeError as error:
-        raise ParameterError(f"the guarantee {name!r} lacks a parameter: {error}") from None
+    except TypeError:
+        raise ParameterError(
+            f"a parameter of the guarantee {name!r} is of the wrong kind",
+            fix="; ".join(f"{p.name}: {described(p.type)}" for p in params_of(target)),
+        ) from None
     return guarantee
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.certain_links import Holdings, certain_links
-from setveil.guarantee.cover import greatest_chance, link_at
+from setveil.guarantee.cover import countable, greatest_chance, link_at
 from setveil.guarantee.disassociated import SHOWN, Disassociated, chunks_of
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.registry import register
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from setveil.data.table import Int64Array, TransactionTable
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
+
+JOINTLY = (
+    "in joint clusters a shared item counts as possible in every member: a cautious rule, which "
+    "may refuse what is safe"
+)
 
 
 @register(
@@ -45,7 +50,10 @@ class SafeDisassociated:
     cluster, an item y of another chunk is never certain, and its chance is at most `max_share`.
     Under independent placement the chance is the share of the cluster's records that hold y. In a
     cluster without a term chunk all originals are alike likely, and the chance is counted exactly
-    as a fraction (it is never greater).
+    as a fraction (it is never greater); where that would take too long, the share stands for it,
+    and the verdict is not exact. In joint clusters a shared item counts as possible, and as
+    likely, in every member, also where the members' records leave it no room: nothing certain is
+    missed, but what only such an item would give away is refused too.
 
     It says nothing of links within a chunk, which are published as they are, nor of somebody who
     knows how the method decides. With `max_share` 1 a chance of (n − 1)/n is allowed.
@@ -126,8 +134,9 @@ class SafeDisassociated:
     ) -> list[tuple[Fraction, int]]:
         """Return the holdings that others give away, with their chances, the likeliest first."""
         share = self.max_share
-        # Compared in whole numbers: support / records against the fraction that was written.
-        above = held.support * share.denominator > held.records * share.numerator
+        # In Python's whole numbers: a written share of many digits leaves 64 bits.
+        most = {n: n * share.numerator // share.denominator for n in set(held.records.tolist())}
+        above = held.support > np.array([most[n] for n in held.records.tolist()], dtype=np.int64)
         suspects = np.flatnonzero(((held.support == held.records) | above) & (held.outside() > 0))
         # Terms of a term chunk may be in any number of records: their chance is not published.
         suspects = suspects[(held.chunk[suspects] >= 0) | (held.records[suspects] == 1)]
@@ -143,10 +152,18 @@ class SafeDisassociated:
         bare = release.term_offsets[cluster] == release.term_offsets[cluster + 1]
         if independent == 1 or not bare or release.in_joint[cluster]:
             return independent
-        first, last = release.chunk_starts[[cluster, cluster + 1]].tolist()
-        rows = np.diff(release.chunk_offsets[first : last + 1]).tolist()
-        chunk = int(held.chunk[place]) - first
+        if not self._is_counted(release, cluster):
+            return independent  # conditioning on records that are not empty only lowers it
+        chunk = int(held.chunk[place] - release.chunk_starts[cluster])
+        rows = _rows_of_chunks(release, cluster)
         return greatest_chance(int(release.sizes[cluster]), rows, chunk, support, self.m)
+
+    def _is_counted(self, release: DisassociatedRelease, cluster: int) -> bool:
+        """Tell whether the chances of a cluster are exact; only one without terms may be large."""
+        if release.in_joint[cluster] or np.diff(release.term_offsets[cluster : cluster + 2]):
+            return True
+        rows = _rows_of_chunks(release, cluster)
+        return countable(int(release.sizes[cluster]), rows, self.m, self.work)
 
     def _broken(
         self,
@@ -172,6 +189,19 @@ class SafeDisassociated:
                 f"; for who does not know the cluster, {_number(len(found), 'set')} of at most "
                 f"{_number(found.largest, 'item')} give{'s' if len(found) == 1 else ''} one away"
             )
+        if release.in_joint[held.cluster[places]].any():
+            reason += f" ({JOINTLY})"
+        bounded = sum(
+            chance < 1 and not self._is_counted(release, int(held.cluster[place]))
+            for chance, place in likely
+        )
+        if bounded:
+            reason += (
+                f"; for {bounded:,} of them the originals are too many to be counted, and the "
+                "share of records stands for the chance, which is no greater. Raise work "
+                f"(safe-disassociated:k={self.k},m={self.m},max_share={self.max_share},work=...) "
+                "to count them"
+            )
         required = "below 1" if self.max_share == 1 else f"at most {self.max_share}"
         witnesses = []
         for chance, place in likely[:SHOWN]:
@@ -187,7 +217,7 @@ class SafeDisassociated:
             )
         return Verdict(
             holds=False,
-            exact=True,
+            exact=bounded < len(likely),
             reason=reason,
             checked=plain.checked + len(held.item),
             witnesses=tuple(witnesses),
@@ -203,11 +233,17 @@ item of another chunk for certain'
         plain = Disassociated(k=self.k, m=self.m).describe()
         if self.max_share == 1:
             return f"{plain}, and give away no item of another chunk for certain"
-        return f"{plain}, and give away items of other chunks with a chance of {self.max_share}"
+        chance = f"with a chance of at most {self.max_share}"
+        return f"{plain}, and give away items of other chunks {chance}"
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of the promise as JSON values; the bound on work is none."""
         return {"k": self.k, "m": self.m, "max_share": share_as_json(self.max_share)}
+
+
+def _rows_of_chunks(release: DisassociatedRelease, cluster: int) -> list[int]:
+    first, last = release.chunk_starts[[cluster, cluster + 1]].tolist()
+    return [int(rows) for rows in np.diff(release.chunk_offsets[first : last + 1])]
 
 
 def _number(count: int, noun: str) -> str:

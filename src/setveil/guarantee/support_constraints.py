@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.data.naming import some
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.registry import register
@@ -16,7 +18,7 @@ from setveil.release.published import PublishedRows, published_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -120,17 +122,22 @@ class SupportConstraints:
                 part, support, rarest = rare
                 found[tuple(numbers[place] for place in part)] = support
                 least.append(rarest)
-        return self._verdict(rows, least, found)
+        absent = [item for item, v in images.items() if v is None or not len(holders[v])]
+        return self._verdict(rows, least, found, _said_of_absent(absent, len(images)))
 
     def _verdict(
-        self, rows: PublishedRows, least: list[int], found: dict[tuple[int, ...], int]
+        self,
+        rows: PublishedRows,
+        least: list[int],
+        found: dict[tuple[int, ...], int],
+        absent: str,
     ) -> Verdict:
         """Say what was found; `least` is the least support above 0 of each broken itemset."""
         checked = len(self.itemsets)
         if not least:
             reason = (
                 f"no part of the {checked:,} itemsets is held by some, but fewer than "
-                f"{self.k} records"
+                f"{self.k} records{absent}"
                 if checked
                 else "there are no itemsets, so none is rare"
             )
@@ -172,13 +179,30 @@ def _tidy(itemsets: Any) -> tuple[tuple[str, ...], ...]:  # noqa: ANN401  (as a 
     fix = "give a list of itemsets, each a list of item names"
     if isinstance(itemsets, str):
         raise ParameterError(f"itemsets is the text {itemsets!r}", fix=fix)
+    if not isinstance(itemsets, Iterable):
+        raise ParameterError(f"itemsets is {itemsets!r}", fix=fix)
     tidy = set()
     for given in itemsets:
-        itemset = () if isinstance(given, str) else tuple(given)
+        listed = isinstance(given, Iterable) and not isinstance(given, str)
+        itemset = tuple(given) if listed else ()
         if not itemset or not all(isinstance(item, str) for item in itemset):
             raise ParameterError(f"{given!r} is no itemset", fix=fix)
         tidy.add(tuple(sorted(set(itemset))))
     return tuple(sorted(tidy))
+
+
+def _said_of_absent(absent: list[str], named: int) -> str:
+    """Return what to say of named items that no record shows: they make no part rare.
+
+    >>> _said_of_absent(["gout"], 2)
+    "; of the 2 items named, 1 is in no record ('gout')"
+    """
+    if not absent:
+        return ""
+    return (
+        f"; of the {named:,} items named, {len(absent):,} {'is' if len(absent) == 1 else 'are'} "
+        f"in no record ({some(absent)})"
+    )
 
 
 # --- what stands for an item ----------------------------------------------------------------------

@@ -5,7 +5,8 @@ largest gap between neighbours, its vulnerability. Taking a cell out changes one
 column as a whole, but only one cell in every other group: that one is moved to its new place, and
 the gaps of the group are looked at again only where the largest one was touched.
 
-Of equal distances, the one of the lower row (or column) counts as larger.
+Of equal distances, the one of the lower row (or column) counts as larger. Distances are weighted
+in floating point, so what is equal on paper may differ in its last digit and be ordered by that.
 """
 
 from __future__ import annotations

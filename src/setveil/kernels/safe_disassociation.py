@@ -232,7 +232,7 @@ def safe_clusters(
     n_items: int,
     k: int,
     m: int,
-    share: tuple[int, int],
+    caps: Int64Array,
 ) -> tuple[Int64Array, Int32Array, Int64Array, Int64Array]:
     """Part the items of every cluster into chunks, with no item of one in too many records.
 
@@ -240,9 +240,8 @@ def safe_clusters(
     ----------
     offsets, items, borders, n_items, k, m
         As for :func:`~setveil.kernels.disassociation.partition_clusters`.
-    share
-        Numerator and denominator of the greatest share of a cluster's records; all of them is
-        always too many.
+    caps
+        For each cluster the most records that may hold an item of a record chunk.
 
     Returns
     -------
@@ -252,7 +251,7 @@ def safe_clusters(
     Examples
     --------
     >>> safe_clusters(np.array([0, 2, 5, 7, 9]), np.array([0, 1, 0, 1, 2, 0, 2, 0, 1], np.int32),
-    ...               np.array([0, 4]), 3, 2, 2, (1, 1))
+    ...               np.array([0, 4]), 3, 2, 2, np.array([3]))
     (array([0, 3]), array([0, 1, 2], dtype=int32), array([0, 0, 1]), array([0]))
     """
     n_clusters = len(borders) - 1
@@ -271,10 +270,8 @@ def safe_clusters(
         mine = terms[low : low + frequent]
         covers = term_covers(offsets, items, first, last, mine, place)
         within = greedy_chunks(covers, k, m)
-        n = last - first
-        cap = min(n - 1, n * share[0] // share[1])
         lengths = offsets[first + 1 : last + 1] - offsets[first:last]
-        make_safe(covers, within, lengths, frequent < found, cap, k, m)
+        make_safe(covers, within, lengths, frequent < found, caps[cluster], k, m)
         mark_removed(offsets, items, first, last, mine, covers, place, removed)
         chunk[low : low + frequent] = within
         term_offsets[cluster + 1] = low + found

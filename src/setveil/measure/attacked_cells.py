@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.errors import InputError, NotApplicable
+from setveil.measure.score import must_be_about
 from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def _checked(
             "the release cannot come from this original by this key",
             fix="name the data and the key that `setveil anonymize` read and wrote",
         )
+    must_be_about(guess, release)
     known = {release.members(g): g for g in np.flatnonzero(~release.is_trivial).tolist()}
     record_of = np.repeat(np.arange(len(release)), np.diff(release.offsets))
     order = np.argsort(release.items, kind="stable")

@@ -89,6 +89,11 @@ class ProtectedItemsets:
         An itemset counts where a true record holds it in the anchor and the part of the release
         that is looked at. It is broken where a said record of the same cluster and with an equal
         anchor holds it too: rows with equal anchors are interchangeable.
+
+        Raises
+        ------
+        NotApplicable
+            The rebuilt records hold too many itemsets to look at.
         """
         groups: dict[tuple[int, Terms], int] = {}
         cluster_of: list[int] = []
@@ -121,6 +126,8 @@ class ProtectedItemsets:
     def _held(self, rows: Sequence[Iterable[str]], group_of: Sequence[int]) -> Int64Array:
         """Return the groups and protected itemsets of rows, in one number each, distinct."""
         numbers = [sorted(self._number[term] for term in row) for row in rows]
+        if sum(comb(len(row), self.m) for row in numbers) > MOST:
+            raise NotApplicable(f"the rebuilt records hold too many itemsets of {self.m} terms")
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in numbers])]).astype(np.int64)
         flat = np.array([number for row in numbers for number in row], dtype=np.int64)
         row, keys = self._keys(offsets, flat)

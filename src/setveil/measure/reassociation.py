@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from setveil.measure.elimination import drawn_tables, interval
 from setveil.measure.interval import Rate
 from setveil.measure.protected_itemsets import ProtectedItemsets
 from setveil.measure.rebuilt_records import PARTS, Rebuilt, Row, rebuilt_records
-from setveil.measure.score import score
+from setveil.measure.score import must_be_about, score
 from setveil.measure.word_mover import WordMover
 from setveil.release.disassociated import DisassociatedRelease
 
@@ -115,6 +116,7 @@ def score_reassociation(
     A. AlShuhail, J. Shao: Semantic attack on disassociated transaction data. SN Computer Science
     4, 2023.
     """  # noqa: E501  (the doctest's result)
+    must_be_about(guess, release)
     runs = {"": guess, **{name: guess.baselines.get(name) for name in BASELINES}}
     rebuilt = {
         name: rebuilt_records(said, release=release, original=original, key=key)
@@ -211,7 +213,9 @@ def _counted(rebuilt: Sequence[Rebuilt], protected: ProtectedItemsets | None) ->
         found[_named("precision", part)] = Share(right, said)
         found[_named("transaction_breakage", part)] = Share(broken, records)
         if protected is not None:
-            found[_named("km_breakage", part)] = Share(*protected.broken(rebuilt, part))
+            # Records put together wrongly may be far longer than true ones: then it is "n/a".
+            with suppress(NotApplicable):
+                found[_named("km_breakage", part)] = Share(*protected.broken(rebuilt, part))
     return found
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from setveil.errors import NotApplicable
+from setveil.errors import InputError, NotApplicable
+from setveil.release.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,25 @@ def score(
     setveil.errors.NotApplicable: guesses of 'gossip' cannot be scored
     """
     raise NotApplicable(f"guesses of {guess.attack!r} cannot be scored")
+
+
+def must_be_about(guess: Guess, release: Release) -> None:
+    """Refuse a guess that was made about another release, if it says about which.
+
+    >>> from setveil.attack import Guess
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_suppressed
+    >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
+    >>> must_be_about(Guess(attack="gossip"), release)
+    >>> must_be_about(Guess(attack="gossip", about="9f3c"), release)
+    Traceback (most recent call last):
+    setveil.errors.InputError: the guess is about another release. To fix: attack this release...
+    """
+    if guess.about is not None and guess.about != fingerprint(release):
+        raise InputError(
+            "the guess is about another release",
+            fix="attack this release, or name the one that was attacked",
+        )
 
 
 def flat(rates: Mapping[str, Rate | None]) -> dict[str, float | None]:

@@ -9,7 +9,7 @@ import numpy as np
 from setveil.attack.token_frequency import TokenGuess
 from setveil.errors import InputError, NotApplicable
 from setveil.measure.interval import Rate
-from setveil.measure.score import score
+from setveil.measure.score import must_be_about, score
 from setveil.release.encoded import EncodedRelease
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def score_tokens(
             "the key does not say what the tags of this release stand for",
             fix="give the key that was written with the release, and its original",
         )
+    must_be_about(guess, release)
     truth = {
         tag: name
         for tag, name, clear in zip(

@@ -200,7 +200,9 @@ def parse_relatedness(spec: str, *, release: Release | None = None) -> Relatedne
     Traceback (most recent call last):
     setveil.errors.ParameterError: there is no relatedness called 'corpsu'. To fix: use one of: ...
     """
-    parts = [_parsed(part, spec) for part in _split(spec)]
+    # The plus sign of a weight such as 1e+3 joins nothing.
+    plain = re.sub(r"((?:^|\+)\s*[\d.]+[eE])\+(?=\d+\s*\*)", r"\1", spec)
+    parts = [_parsed(part, spec) for part in _split(plain)]
     made = [
         (1.0 if weight is None else weight, _made(name, place, release))
         for weight, name, place in parts
@@ -210,6 +212,16 @@ def parse_relatedness(spec: str, *, release: Release | None = None) -> Relatedne
     from setveil.relatedness.combined import Combined  # noqa: PLC0415  (it builds on this module)
 
     return Combined(parts=tuple(made))
+
+
+def named_places(spec: str) -> tuple[str, ...]:
+    """Return the places that a text names, which for most sources are files or folders.
+
+    >>> named_places("0.5*corpus:notes.index+wordnet+glove:vectors.txt")
+    ('notes.index', 'vectors.txt')
+    """
+    places = (_parsed(part, spec)[2].strip() for part in _split(spec))
+    return tuple(place for place in places if place)
 
 
 def _split(spec: str) -> list[str]:

@@ -8,6 +8,7 @@ a word share one number. Texts and names of documents are not kept.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ SECTIONS = {
 }
 """The arrays of a file with the types they may have; all are one-dimensional."""
 
+STEP = 1 << 24
+"""Bytes that are read at a time."""
+CHECKED = 1 << 26
+"""Bytes up to which a whole file is read, and its hash compared, when it is opened."""
 FIX = "build it again with `setveil index CORPUS -o INDEX`"
 
 
@@ -90,7 +95,9 @@ class CorpusIndex:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CorpusIndex:
-        """Map the index that ``setveil index`` or ``build_index`` wrote; little of it is read.
+        """Map the index that ``setveil index`` or ``build_index`` wrote.
+
+        A file of up to 64 MB is read once, to compare its hash; of a larger one little is read.
 
         Raises
         ------
@@ -113,12 +120,10 @@ class CorpusIndex:
             table = _table(raw)
             arrays = {name: _section(raw, table["sections"], name) for name in SECTIONS}
             _check(arrays)
-            return cls(
-                path=where,
-                arrays=arrays,
-                singulars=bool(table["singulars"]),
-                digest=str(table["digest"]),
-            )
+            singulars, digest = bool(table["singulars"]), str(table["digest"])
+            if len(raw) <= CHECKED:
+                _check_hash(arrays, singulars=singulars, digest=digest)
+            return cls(path=where, arrays=arrays, singulars=singulars, digest=digest)
         except InputError as error:
             raise InputError(error.what, where=where, fix=error.fix) from None
         except (KeyError, TypeError, ValueError, RecursionError):
@@ -241,6 +246,29 @@ def _mapped(path: Path) -> npt.NDArray[np.uint8]:
         return np.empty(0, dtype=np.uint8)  # an empty file cannot be mapped
     # A plain view: slices of a memmap object cost microseconds each.
     return np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
+
+
+def kind_of(name: str, array: Array) -> str:
+    """Return the type in which a file holds an array, as it is written there."""
+    kinds = SECTIONS[name]
+    return next((kind for kind in kinds if np.dtype(kind) == array.dtype), kinds[0])
+
+
+def digest_of(arrays: Mapping[str, Array], *, singulars: bool) -> str:
+    """Return the hash of what an index holds; the arrays have the types of the file."""
+    digest = hashlib.blake2b(b"singulars" if singulars else b"as written", digest_size=16)
+    for name in SECTIONS:
+        array = arrays[name]
+        digest.update(f"{name} {kind_of(name, array)} {len(array)}\n".encode())
+        step = STEP // array.itemsize
+        for begin in range(0, len(array), step):
+            digest.update(array[begin : begin + step].tobytes())
+    return digest.hexdigest()
+
+
+def _check_hash(arrays: Mapping[str, Array], *, singulars: bool, digest: str) -> None:
+    if digest != digest_of(arrays, singulars=singulars):
+        raise InputError("the index is damaged: it does not match its hash", fix=FIX)
 
 
 def _table(raw: npt.NDArray[np.uint8]) -> dict[str, Any]:

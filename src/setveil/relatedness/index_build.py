@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from array import array
@@ -15,7 +14,16 @@ import numpy as np
 from setveil.data.output_file import output_file
 from setveil.data.sources import shown_name
 from setveil.errors import InputError
-from setveil.relatedness.index import ALIGNED, LENGTH, MAGIC, SECTIONS, CorpusIndex
+from setveil.relatedness.index import (
+    ALIGNED,
+    LENGTH,
+    MAGIC,
+    SECTIONS,
+    STEP,
+    CorpusIndex,
+    digest_of,
+    kind_of,
+)
 from setveil.relatedness.words import words_of
 
 if TYPE_CHECKING:
@@ -30,8 +38,6 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 22
 """Words that are held in memory before they go to disk."""
-STEP = 1 << 24
-"""Bytes copied at a time."""
 NARROW = (1 << 32) - 1
 """Places up to this fit into 32 bits."""
 
@@ -220,20 +226,19 @@ def _singular(form: str) -> str:
 
 
 def _write_sections(out: Any, arrays: dict[str, Array], *, singulars: bool) -> None:  # noqa: ANN401
-    digest = hashlib.blake2b(b"singulars" if singulars else b"as written", digest_size=16)
+    typed = {
+        name: arrays[name].astype(kind_of(name, arrays[name]), copy=False) for name in SECTIONS
+    }
     sections = {}
     out.write(MAGIC)
     at = len(MAGIC)
-    for name, kinds in SECTIONS.items():
+    for name, content in typed.items():
         at += out.write(b"\0" * (-at % ALIGNED))
-        kind = arrays[name].dtype.str if arrays[name].dtype.str in kinds else kinds[0]
-        sections[name] = (at, len(arrays[name]), kind)
-        digest.update(f"{name} {kind} {len(arrays[name])}\n".encode())
-        step = STEP // np.dtype(kind).itemsize
-        for begin in range(0, len(arrays[name]), step):
-            content = arrays[name][begin : begin + step].astype(kind, copy=False).tobytes()
-            digest.update(content)
-            at += out.write(content)
-    table = {"singulars": singulars, "digest": digest.hexdigest(), "sections": sections}
+        sections[name] = (at, len(content), kind_of(name, content))
+        step = STEP // content.itemsize
+        for begin in range(0, len(content), step):
+            at += out.write(content[begin : begin + step].tobytes())
+    digest = digest_of(typed, singulars=singulars)
+    table = {"singulars": singulars, "digest": digest, "sections": sections}
     written = json.dumps(table).encode()
     out.write(written + LENGTH.pack(len(written)) + MAGIC)

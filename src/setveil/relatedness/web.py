@@ -15,9 +15,9 @@ import urllib.request
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL, responses
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -30,13 +30,18 @@ from setveil.relatedness.web_config import WebConfig, count_in, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from http.client import HTTPMessage
 
     from setveil.release.base import Release
 
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may succeed later."""
+AWAY = frozenset({301, 302, 303, 307, 308})
+"""Answers that lead to another address."""
 LARGEST = 1 << 24
 """Bytes of an answer that are read at most."""
+PORTS = {"http": 80, "https": 443}
+"""Ports where an address names none."""
 LONGEST_WAIT = 300.0
 """Seconds that a server may ask us to wait; beyond that the run is better ended."""
 
@@ -121,23 +126,30 @@ class WebCounts:
         """Return the counts of all queries, from the database where it has them."""
         wanted = list(dict.fromkeys(queries))
         source = self.fingerprint()
-        with closing(self._open()) as kept:
-            found = {}
-            for query in wanted:
-                row = kept.execute(
-                    "SELECT pages FROM counts WHERE source = ? AND query = ?", (source, query)
-                ).fetchone()
-                if row is not None:
-                    found[query] = int(row[0])
-            missing = [query for query in wanted if query not in found]
-            self._check_number(len(missing))
-            for query in missing:
-                found[query] = self._fetched(self.config.address(query))
-                with kept:
-                    kept.execute(
-                        "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
-                        (source, query, found[query]),
-                    )
+        found = {}
+        try:
+            with closing(self._open()) as kept:
+                for query in wanted:
+                    row = kept.execute(
+                        "SELECT pages FROM counts WHERE source = ? AND query = ?", (source, query)
+                    ).fetchone()
+                    if row is not None and isinstance(row[0], int) and row[0] >= 0:
+                        found[query] = row[0]
+                missing = [query for query in wanted if query not in found]
+                self._check_number(len(missing))
+                for query in missing:
+                    found[query] = self._fetched(self.config.address(query))
+                    with kept:
+                        kept.execute(
+                            "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
+                            (source, query, found[query]),
+                        )
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(
+                f"the answers cannot be kept here: {error}",
+                where=str(self._cache),
+                fix="name another file as cache in the configuration",
+            ) from None
         return found
 
     def _check_number(self, requests: int) -> None:
@@ -149,23 +161,18 @@ class WebCounts:
                 fix=f"ask for fewer terms, or raise it (about {hours:.1f} hours at this rate)",
             )
 
+    @property
+    def _cache(self) -> Path:
+        return Path(self.config.cache or user_cache() / f"web-{self.fingerprint()}.sqlite")
+
     def _open(self) -> sqlite3.Connection:
-        path = Path(self.config.cache or user_cache() / f"web-{self.fingerprint()}.sqlite")
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            kept = sqlite3.connect(path, timeout=30)
-            # Queries and not addresses: a key may stand in an address.
-            kept.execute(
-                "CREATE TABLE IF NOT EXISTS counts "
-                "(source TEXT, query TEXT, pages INTEGER, PRIMARY KEY (source, query))"
-            )
-            kept.execute("SELECT source, query, pages FROM counts LIMIT 1").fetchone()
-        except (OSError, sqlite3.Error) as error:
-            raise InputError(
-                f"the answers cannot be kept here: {error}",
-                where=str(path),
-                fix="name another file as cache in the configuration",
-            ) from None
+        self._cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = sqlite3.connect(self._cache, timeout=30)
+        # Queries and not addresses: a key may stand in an address.
+        kept.execute(
+            "CREATE TABLE IF NOT EXISTS counts "
+            "(source TEXT, query TEXT, pages INTEGER, PRIMARY KEY (source, query))"
+        )
         return kept
 
     def _fetched(self, address: str) -> int:
@@ -174,16 +181,27 @@ class WebCounts:
         for attempt in range(tries):
             self._take_turn()
             try:
-                return self._count(self._read(address))
+                content = self._read(address)
             except urllib.error.HTTPError as error:
-                reason = f"the answer is {error.code} {error.reason}"
+                # Not in the words of the error: those of a redirect hold an address.
+                reason = f"the answer is {error.code} {responses.get(error.code, '')}".rstrip()
                 asked_for = _seconds(error.headers.get("Retry-After"))
                 error.close()
+                if error.code in AWAY:
+                    raise self._failed(
+                        f"{reason}, and where it leads is not followed",
+                        "name the address that it leads to as url",
+                    ) from None
                 if error.code not in AGAIN:
                     raise self._failed(reason, "check url and headers") from None
+            except (ValueError, OverflowError, InvalidURL):
+                # Their words hold the address or a header.
+                raise self._failed("the address cannot be asked", "check url and headers") from None
             except (OSError, HTTPException) as error:  # no connection, a time-out, a broken answer
                 reason = f"there is no answer: {getattr(error, 'reason', None) or error}"
                 asked_for = None
+            else:
+                return self._count(content)
             if attempt + 1 < tries:
                 self.sleep(min(max(wait, asked_for or 0), LONGEST_WAIT))
                 wait *= 2
@@ -199,7 +217,7 @@ class WebCounts:
 
     def _read(self, address: str) -> bytes:
         request = urllib.request.Request(address, headers=self._headers)  # noqa: S310  (http only: checked)
-        with urllib.request.urlopen(request, timeout=self.config.timeout) as answer:  # noqa: S310
+        with _OPENER.open(request, timeout=self.config.timeout) as answer:
             content: bytes = answer.read(LARGEST)
         return content
 
@@ -224,6 +242,45 @@ class WebCounts:
 
     def _failed(self, what: str, fix: str) -> InputError:
         return InputError(what, where=self._host, fix=fix)
+
+
+def same_server(asked: str, told: str) -> bool:
+    """Tell whether an address is on the server that was asked, and as safe from listeners.
+
+    >>> same_server("http://a.org/x", "https://a.org/y"), same_server("http://a.org", "http://b.org")
+    (True, False)
+    """
+    try:
+        one = urllib.parse.urlsplit(asked)
+        other = urllib.parse.urlsplit(urllib.parse.urljoin(asked, told))
+        ports = one.port or PORTS[one.scheme], other.port or PORTS[other.scheme]
+    except (ValueError, KeyError):
+        return False
+    safer = (one.scheme, other.scheme) == ("http", "https")
+    same = one.scheme == other.scheme and ports[0] == ports[1]
+    return one.hostname == other.hostname and (same or safer)
+
+
+class _SameServer(urllib.request.HTTPRedirectHandler):
+    """Goes where an answer leads only on the same server: terms and keys are for no other."""
+
+    def http_error_302(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: HTTPMessage,
+    ) -> Any:  # noqa: ANN401  (as urllib has it; None is an error with this code)
+        told = headers.get("location") or headers.get("uri") or ""
+        if not same_server(req.full_url, told):
+            return None
+        return super().http_error_302(req, fp, code, msg, headers)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+_OPENER = urllib.request.build_opener(_SameServer)
 
 
 def _seconds(asked_for: str | None) -> float | None:

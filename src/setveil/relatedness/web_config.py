@@ -17,10 +17,16 @@ from setveil.data.sources import shown_name
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d{1,9})\]")
 _ENVIRONMENT = re.compile(r"\$\{(\w+)\}")
+_HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_HEADER_VALUE = re.compile(r"[\t -~\xa0-\xff]*")
+_ADDRESS = re.compile(r"[!-~]+")
+_DAY = 86_400.0
+_DIGITS = 19
+"""Digits of the largest count that is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +37,7 @@ class WebConfig:
     ----------
     url
         Address with ``{query}`` where the query goes, as in ``https://a.org/search?q={query}``.
+        No message shows it, as a key may stand in it.
     count
         Where the number stands in the JSON of an answer: names joined by dots, places of lists in
         brackets, as in ``hits.total`` or ``results[0].count``.
@@ -76,21 +83,15 @@ class WebConfig:
     def __post_init__(self) -> None:
         for name, holes in (("url", {"query"}), ("term", {"a"}), ("pair", {"a", "b"})):
             _check_holes(name, getattr(self, name), holes)
-        parts = urllib.parse.urlsplit(self.url)
-        if parts.scheme not in {"http", "https"} or not parts.netloc:
-            raise ParameterError(
-                f"url = {self.url!r} is no address on the web", fix="begin it with https://"
-            )
+        _check_address(self.url)
         steps_of(self.count)
-        if not _is_number(self.total, int) or self.total < 2:
+        if not _is_number(self.total, int) or not 2 <= self.total < 2**63:
             raise ParameterError(
                 f"total = {self.total!r} is not a number of pages",
                 fix="say how many pages the counter covers, such as 10000000000",
             )
-        for name, least in (("rate", 0), ("timeout", 0)):
-            value = getattr(self, name)
-            if not _is_number(value, int, float) or not (value > least and math.isfinite(value)):
-                raise ParameterError(f"{name} = {value!r} is not above 0", fix=f"correct {name}")
+        _check_seconds("rate", self.rate, 1 / _DAY, math.inf, "once a day at least")
+        _check_seconds("timeout", self.timeout, 0, _DAY, "a day at most")
         for name, floor in (("retries", 0), ("most_requests", 1)):
             value = getattr(self, name)
             if not _is_number(value, int) or value < floor:
@@ -105,6 +106,8 @@ class WebConfig:
             raise ParameterError(
                 "headers are not texts", fix='write a table [headers] of lines such as Key = "x"'
             )
+        for name, value in self.headers.items():
+            _check_header(name, value)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> WebConfig:
@@ -167,13 +170,15 @@ class WebConfig:
         """
         sent = {"User-Agent": "setveil", "Accept": "application/json"}
         for name, value in self.headers.items():
-            for wanted in _ENVIRONMENT.findall(value):
+            from_environment = _ENVIRONMENT.findall(value)
+            for wanted in from_environment:
                 if wanted not in environment:
                     raise ParameterError(
                         f"the header {name} needs ${{{wanted}}}, which is not in the environment",
                         fix=f"set it: export {wanted}=...",
                     )
             sent[name] = _ENVIRONMENT.sub(lambda found: environment[found[1]], value)
+            _check_header(name, sent[name], from_environment)
         return sent
 
 
@@ -212,7 +217,8 @@ def count_in(answer: Any, steps: list[str | int]) -> int | None:  # noqa: ANN401
         except (LookupError, TypeError):
             return None
     if isinstance(answer, str) and re.fullmatch(r"\d[\d,]*", answer.strip()):
-        return int(answer.replace(",", ""))
+        digits = answer.replace(",", "").strip()
+        return int(digits) if len(digits) <= _DIGITS else None
     if isinstance(answer, float) and answer.is_integer():
         return int(answer) if answer >= 0 else None
     whole = isinstance(answer, int) and not isinstance(answer, bool) and answer >= 0
@@ -223,15 +229,63 @@ def _is_number(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
+def _check_seconds(name: str, value: float, least: float, most: float, limit: str) -> None:
+    if not _is_number(value, int, float) or not 0 < value < math.inf:
+        raise ParameterError(f"{name} = {value!r} is not above 0", fix=f"correct {name}")
+    if not least <= value <= most:
+        raise ParameterError(f"{name} = {value!r} is not {limit}", fix=f"correct {name}")
+
+
 def _check_holes(name: str, text: object, holes: set[str]) -> None:
     """See that a template has the holes it needs and no others."""
     wanted = " and ".join(f"{{{hole}}}" for hole in sorted(holes))
     try:
-        found = {hole for _, hole, _, _ in string.Formatter().parse(str(text)) if hole is not None}
+        found = [
+            (hole, kind, conversion)
+            for _, hole, kind, conversion in string.Formatter().parse(str(text))
+            if hole is not None
+        ]
     except ValueError:
-        found = set()
-    if not isinstance(text, str) or found != holes:
+        found = []
+    if not isinstance(text, str) or set(found) != {(hole, "", None) for hole in holes}:
         raise ParameterError(
-            f"{name} = {text!r} should hold {wanted} and no other braces",
+            f"{name} should hold {wanted} and no other braces",
             fix=f"write {wanted} where it goes",
+        )
+
+
+def _check_address(url: str) -> None:
+    """See that requests can be made to an address; it is never shown, as a key may stand in it."""
+    if not _ADDRESS.fullmatch(url):
+        raise ParameterError(
+            "url holds other characters than an address may: blanks, or others than ASCII",
+            fix="write them as %XX (a blank is %20), and a host's name in its xn-- form",
+        )
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host = (parts.hostname or "").encode("idna")
+        usable = parts.scheme in {"http", "https"} and host and b"{" not in host
+        parts.port  # noqa: B018  (raises where it is none)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ParameterError("url is no address on the web", fix="write it as https://host/path")
+    if "@" in parts.netloc:
+        raise ParameterError(
+            "url holds a name or a password before its host",
+            fix="send it as a header: Authorization",
+        )
+
+
+def _check_header(name: str, value: str, variables: Sequence[str] = ()) -> None:
+    """See that a header can be sent; its value is never shown, as it may be a key."""
+    if not _HEADER_NAME.fullmatch(name):
+        raise ParameterError(
+            f"{name!r} is no name of a header", fix="use letters, digits and hyphens"
+        )
+    if not _HEADER_VALUE.fullmatch(value):
+        places = f" in {' and '.join(variables)}" if variables else ""
+        raise ParameterError(
+            f"the header {name} holds characters that no header may",
+            fix=f"take line ends and others than Latin-1 out of its value{places}",
         )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LISTS = ("sizes", "chunks", "rows", "shared", "with_terms")
 LARGEST = 2**31
 """No count of a release on one machine reaches this."""
+UNSEEN = 2**24
+"""By so many at most the records of a cluster outnumber its sub-records; terms could be in all."""
 
 
 def chunk_rows(release: DisassociatedRelease) -> tuple[Int64Array, Int32Array]:
@@ -83,6 +85,13 @@ def rebuild_chunks(
             f"and {len(with_terms):,} term chunks"
         )
     clusters = np.repeat(np.arange(len(chunks)), chunks)
+    total = int(sizes.sum())
+    seen = np.bincount(clusters, rows[:own], minlength=len(sizes))
+    if total >= LARGEST or np.any(sizes - seen > UNSEEN):
+        raise ReleaseError(
+            f"manifest.json is damaged: {total:,} records in {len(sizes):,} clusters, one of "
+            f"{sizes.max():,}, are too many for {n_rows:,} sub-records"
+        )
     lengths = np.zeros(len(sizes), dtype=np.int64)
     lengths[with_terms] = np.diff(offsets[n_rows:])
     if not np.all(lengths[with_terms]):

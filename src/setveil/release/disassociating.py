@@ -250,6 +250,10 @@ def _kept(
     """Return record and item of every occurrence that is not removed."""
     record = np.repeat(np.arange(len(table)), table.lengths)
     width = np.int64(max(table.n_items, 1))
+    if any(not 0 <= r < len(table) for r, _ in removed):
+        raise ParameterError(
+            "something is removed from a record that is not there", fix="name records of the table"
+        )
     gone = np.unique(np.array([r * int(width) + i for r, i in removed], dtype=np.int64))
     keep = np.ones(len(record), dtype=bool)
     if len(gone):

@@ -72,7 +72,7 @@ class Manifest:
             "counts": {"records": self.records, "occurrences": self.occurrences},
             "tool": self.tool,
             "data": {"file": self.file, "format": self.format, "sha256": self.sha256},
-            "structure_sha256": _digest(self.structure),
+            "structure_sha256": _digest({"form": self.form, "structure": self.structure}),
             "structure": self.structure,
         }
         try:
@@ -100,10 +100,15 @@ class Manifest:
             )
         counts, data = _field(raw, "counts", dict), _field(raw, "data", dict)
         structure = _field(raw, "structure", dict)
-        if _field(raw, "structure_sha256", str) != _digest(structure):
-            raise ReleaseError("manifest.json is damaged: its structure does not match its hash")
+        form = _field(raw, "form", str)
+        # Releases of the first versions have a hash of the structure alone.
+        right = _digest({"form": form, "structure": structure}), _digest(structure)
+        if _field(raw, "structure_sha256", str) not in right:
+            raise ReleaseError(
+                "manifest.json is damaged: its form or structure does not match its hash"
+            )
         manifest = cls(
-            form=_field(raw, "form", str),
+            form=form,
             method=_field(raw, "method", str),
             params=_field(raw, "params", dict),
             promise=_promise(raw),
@@ -122,8 +127,8 @@ class Manifest:
         return manifest
 
 
-def _digest(structure: Mapping[str, Any]) -> str:
-    text = json.dumps(structure, sort_keys=True)
+def _digest(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

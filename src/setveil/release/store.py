@@ -196,7 +196,8 @@ def load_release(directory: str | os.PathLike[str]) -> Release:
     try:
         return _rebuild(manifest, data)
     except SetveilError as error:
-        raise ReleaseError(error.what, where=str(folder)) from None
+        fix = error.fix or "copy or write the release again"
+        raise ReleaseError(error.what, where=str(folder), fix=fix) from None
 
 
 def _read(folder: Path) -> tuple[Manifest, bytes]:
@@ -232,10 +233,14 @@ def save_key(key: Key, path: str | os.PathLike[str]) -> None:
 
     Keys stay private, so a directory that holds a release is refused.
     """
-    target = Path(path)
+    _save_key(key, Path(path), called=str(path))
+
+
+def _save_key(key: Key, target: Path, *, called: str) -> None:
+    """Write a key; `called` is the place that messages name, where `target` is only on the way."""
     if (target.parent / MANIFEST).exists():
         raise ParameterError(
-            "a key must not lie beside a release", where=str(target), fix="choose another place"
+            "a key must not lie beside a release", where=called, fix="choose another place"
         )
     sink = io.BytesIO()
     arrays: dict[str, npt.NDArray[Any]] = {"records": key.records}
@@ -250,7 +255,9 @@ def save_key(key: Key, path: str | os.PathLike[str]) -> None:
         _write_whole(target, sink.getvalue(), mode=0o600)
     except OSError as error:
         raise ReleaseError(
-            f"cannot write the key: {error.strerror or error}", where=str(target)
+            f"cannot write the key: {error.strerror or error}",
+            where=called,
+            fix="check its directory, the permissions and the space left",
         ) from None
 
 
@@ -366,7 +373,7 @@ def _key_beside(
             beside.replace(target)
 
     try:
-        save_key(key, beside)
+        _save_key(key, beside, called=str(target))
         yield place
     finally:
         with suppress(OSError):

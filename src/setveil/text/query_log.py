@@ -36,10 +36,11 @@ __all__ = ["QueryLog", "QueryReport", "query_items", "read_queries", "transactio
 PER = ("user", "session", "query")
 ITEMS = ("queries", "noun-phrases", "nouns", "tokens")
 TIME_FORMATS = (
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
     "%Y-%m-%d %H:%M",
-    "%m/%d/%Y %H:%M:%S",
+    "%Y-%m-%dT%H:%M",
+    "%m/%d/%Y %H:%M:%S%.f",
     "%m/%d/%Y %H:%M",
 )
 LONGEST_GAP = 10_000_000
@@ -265,9 +266,13 @@ def _times(column: pl.Expr) -> pl.Expr:
     """Return texts as times, in whatever of the usual ways they are written."""
     import polars as pl  # noqa: PLC0415  (only when a log is read)
 
-    written = [column.str.to_datetime(each, strict=False) for each in TIME_FORMATS]
-    seconds = pl.from_epoch(column.cast(pl.Int64, strict=False), "s").cast(pl.Datetime("us"))
-    return pl.coalesce(*written, seconds)
+    plain = column.str.strip_chars().str.replace(r"\s*(?:Z|UTC)$", "")
+    written = [
+        plain.str.to_datetime(each, strict=False, time_unit="us", exact=True)
+        for each in TIME_FORMATS
+    ]
+    micros = (plain.cast(pl.Float64, strict=False) * 1e6).round().cast(pl.Int64, strict=False)
+    return pl.coalesce(*written, micros.cast(pl.Datetime("us")))
 
 
 # --- what a query is about ----------------------------------------------------------------------

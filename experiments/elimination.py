@@ -1,0 +1,355 @@
+"""Attacks on set-generalized nouns: what each finds, with corpora near and far (paper 000)."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.noun_texts import (
+    FILES,
+    GLOVE,
+    WORDNET,
+    data_folder,
+    glosses,
+    noun_rows,
+    split,
+    texts_of,
+)
+from experiments.tables import Column, chosen, markdown, over_seeds
+from setveil.anonymize import Coat
+from setveil.attack import EC, GBA, MDA, RA, RBA, TBA, WBA, Shadow
+from setveil.data.embeddings import Vectors
+from setveil.data.wordnet import WordNet
+from setveil.measure import score
+from setveil.relatedness import NGD, PMI, Combined, Embedding, Training, WuPalmer, build_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from setveil.attack.elimination_guess import EliminationGuess
+    from setveil.data import TransactionTable
+    from setveil.relatedness import CorpusIndex, Relatedness
+    from setveil.relatedness.base import BoolArray, FloatArray
+    from setveil.release.base import Anonymization
+
+    Row = dict[str, Any]
+
+NAME = "elimination"
+TITLE = "Elimination: which members of a generalized item were added"
+SHARES = (Fraction(4, 100), Fraction(10, 100))
+KS = (2, 4, 6)
+MIDDLE = 4
+"""The k of the goals."""
+SAMPLE = 602
+"""Records of the smaller MedQuAD table: as many as half of the Wikipedia paragraphs are."""
+FIGURES = (
+    "precision", "recall", "f1", "kept_f1", "auc", "ece", "sure", "sure_precision",
+    "auc_control", "f1_all", "kept_f1_ra", "cell_density",
+)  # fmt: skip
+DISTANCE_ATTACKS = {"mda": MDA, "tba": TBA, "wba": WBA, "gba": GBA, "rba": RBA}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One split of one collection: what a process works on at a time.
+
+    `most` bounds the private records, `objective` is COAT's.
+    """
+
+    collection: str
+    seed: int
+    objective: str = "ul_per_gain"
+    most: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything is measured: the others are for one comparison each."""
+        return self.objective == "ul_per_gain" and self.most is None
+
+    @property
+    def name(self) -> str:
+        """What the results call the collection."""
+        return self.collection + (f", {self.most} records" if self.most else "")
+
+
+def units(seeds: int) -> list[Unit]:
+    """Return what there is to do.
+
+    >>> len(units(5))
+    20
+    """
+    return [
+        Unit(collection=collection, seed=seed, objective=objective, most=most)
+        for collection, objective, most in (
+            ("Wikipedia", "ul_per_gain", None),
+            ("MedQuAD", "ul_per_gain", None),
+            ("Wikipedia", "ul_gaining", None),
+            ("MedQuAD", "ul_per_gain", SAMPLE),
+        )
+        for seed in range(seeds)
+    ]
+
+
+def run(unit: Unit) -> list[Row]:
+    """Return the scores of every attack and source on one split."""
+    texts, rows = _collection(unit.collection)
+    parts = split(texts, rows, unit.seed, most=unit.most)
+    found: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        near = build_index([*parts.near, *glosses()], Path(folder, "near.index"))
+        corpora = {"near": Sources.of(near)}
+        if unit.whole:
+            corpora["far"] = Sources.of(_far(unit.collection, folder))
+        for share in SHARES if unit.objective == "ul_per_gain" else SHARES[:1]:
+            for k in (MIDDLE,) if unit.most else KS:
+                coat = Coat(k=k, constrained=share, objective=unit.objective)
+                made = coat.anonymize(parts.table, rng=np.random.default_rng([unit.seed, k]))
+                setting = {
+                    "collection": unit.name, "objective": unit.objective, "seed": unit.seed,
+                    "share": float(share), "k": k,
+                }  # fmt: skip
+                scene = Scene(made=made, table=parts.table, coat=coat, seed=unit.seed)
+                for corpus, sources in corpora.items():
+                    if corpus == "far" and k != MIDDLE:
+                        continue  # one k is enough to see what nearness is worth
+                    found += [setting | row for row in scene.attacked(sources, corpus)]
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What an adversary with a corpus knows of words."""
+
+    ngd: Relatedness
+    pmi: Relatedness
+    trained: Relatedness
+
+    @classmethod
+    def of(cls, index: CorpusIndex) -> Sources:
+        """Train vectors on a corpus, and count in it."""
+        return cls(ngd=NGD(index), pmi=PMI(index), trained=Embedding(Training().train(index)))
+
+    @property
+    def each(self) -> dict[str, Relatedness]:
+        """The sources by name."""
+        return {"ngd": self.ngd, "pmi": self.pmi, "trained": self.trained}
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A source that is asked once for each table: all attacks see the same distances."""
+
+    source: Relatedness
+    said: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = field(default_factory=dict)
+
+    def distances(self, rows: Sequence[str], columns: Sequence[str]) -> FloatArray:
+        """Return what the source says, and keep it."""
+        key = tuple(rows), tuple(columns)
+        if key not in self.said:
+            self.said[key] = self.source.distances(rows, columns)
+        return self.said[key].copy()
+
+    def known(self, terms: Sequence[str]) -> BoolArray:
+        """Tell which terms the source knows."""
+        return self.source.known(terms)
+
+    def fingerprint(self) -> str:
+        """Return the source's own."""
+        return self.source.fingerprint()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A release, what it was made from, and how."""
+
+    made: Anonymization
+    table: TransactionTable
+    coat: Coat
+    seed: int
+
+    def attacked(self, sources: Sources, corpus: str) -> Iterator[Row]:
+        """Yield the scores of every attack with what an adversary with this corpus knows."""
+        release = self.made.release
+        if corpus == "near":  # these know nothing of a corpus: once is enough
+            rng = np.random.default_rng([self.seed, 1])
+            yield self._scored(RA().run(release, rng=rng), "chance", "any")
+            glove = Remembered(_glove())
+            for attack in DISTANCE_ATTACKS.values():
+                yield self._scored(attack().run(release, relatedness=glove), "glove", "any")
+            yield self._scored(RBA().run(release, relatedness=_wordnet()), "wordnet", "any")
+        for source, related in sources.each.items():
+            remembered = Remembered(related)
+            for attack in DISTANCE_ATTACKS.values():
+                yield self._scored(attack().run(release, relatedness=remembered), source, corpus)
+        both = Combined(parts=((1, sources.ngd), (1, _glove())))
+        yield self._scored(EC().run(release, relatedness=both), "corpus and glove", corpus)
+        every = Combined(parts=((1, sources.ngd), (1, _glove()), (1, sources.trained)))
+        rng = np.random.default_rng([self.seed, 2])
+        guess = Shadow().run(release, relatedness=every, anonymizer=self.coat, rng=rng)
+        yield self._scored(guess, "corpus, glove and trained", corpus)
+
+    def _scored(self, guess: EliminationGuess, source: str, corpus: str) -> Row:
+        rates = score(guess, release=self.made.release, original=self.table, key=self.made.key)
+        figures = {name: rates[name].value if rates[name] else None for name in FIGURES}
+        return {"corpus": corpus, "attack": guess.attack, "source": source, **figures}
+
+
+@cache
+def _collection(name: str) -> tuple[list[str], list[list[str]]]:
+    texts = texts_of(name)
+    return texts, noun_rows(texts)
+
+
+@cache
+def _glove() -> Embedding:
+    return Embedding(Vectors.read(data_folder() / GLOVE))
+
+
+@cache
+def _wordnet() -> WuPalmer:
+    return WuPalmer(WordNet.find(data_folder() / WORDNET))
+
+
+def _far(collection: str, folder: str) -> CorpusIndex:
+    other = next(name for name in FILES if name != collection)
+    return build_index([*texts_of(other), *glosses()], Path(folder, "far.index"))
+
+
+# --- what is said about it ------------------------------------------------------------------------
+
+GOALS = (
+    ("Shadow", "shadow", "auc", "least", 0.95),
+    ("Shadow", "shadow", "kept_f1", "least", 0.80),
+    ("Shadow", "shadow", "ece", "most", 0.02),
+    ("Shadow", "shadow", "sure_precision", "least", 0.98),
+    ("EC", "ec", "kept_f1", "least", 0.80),
+)
+WORDS = {
+    "auc": "AUC", "kept_f1": "F on kept", "f1": "F on added", "ece": "calibration error",
+    "sure_precision": "precision at p ≥ .95", "precision": "precision", "recall": "recall",
+    "auc_control": "AUC, contexts exchanged", "cell_density": "cell density",
+    "f1_all": "F of eliminating all",
+}  # fmt: skip
+
+
+def report(rows: list[Row]) -> str:
+    """Return the part of docs/results.md about these figures."""
+    return "\n\n".join([_intro(rows), _goals(rows), *_by_k(rows), _objectives(rows)])
+
+
+def _intro(rows: list[Row]) -> str:
+    seeds = len({row["seed"] for row in rows})
+    return (
+        "Records are documents as sets of nouns: words that the tagger calls nouns and WordNet "
+        "knows as such. Half of a collection's documents, drawn anew for each of "
+        f"{seeds} seeds, are the private records; COAT protects a share of the items, drawn at "
+        "random, as constraints of one item. The *near* corpus is the other half of the "
+        "documents with WordNet's glosses, the *far* one the glosses with the other collection. "
+        "GloVe was trained on Wikipedia, so that its figures there flatter. Each figure is the "
+        "mean over the seeds with its 95% interval (Student's t). *F on added* misleads where "
+        "few cells are original: eliminating everything scores high there; AUC and F on kept "
+        "cells lead. `any` stands for sources that need no corpus."
+    )
+
+
+def _goals(rows: list[Row]) -> str:
+    lines = []
+    for collection in dict.fromkeys(row["collection"] for row in rows):
+        for share in SHARES:
+            for title, attack, figure, side, goal in GOALS:
+                here = chosen(
+                    rows, collection=collection, share=float(share), attack=attack, k=MIDDLE,
+                    corpus="near", objective="ul_per_gain",
+                )  # fmt: skip
+                rate = over_seeds(here, figure)
+                met = rate.value >= goal if side == "least" else rate.value <= goal
+                said = "reached" if met else "not reached"
+                said = said if isfinite(rate.value) else "not measured"
+                sign = "≥" if side == "least" else "≤"
+                lines.append(
+                    [collection, f"{float(share):.0%}", f"{title}: {WORDS[figure]}",
+                     f"{sign} {goal:.2f}", rate.text(), said]
+                )  # fmt: skip
+    head = ["collection", "constrained", "goal at k = 4, near", "wanted", "measured", ""]
+    return "### Goals\n\n" + markdown(head, lines)
+
+
+def _by_k(rows: list[Row]) -> Iterator[str]:
+    for collection in FILES:
+        for share in SHARES:
+            here = chosen(rows, collection=collection, share=float(share), objective="ul_per_gain")
+            densities = ", ".join(
+                f"{over_seeds(chosen(here, k=k, attack='ra'), 'cell_density').value:.2f}"
+                for k in KS
+            )
+            everything = ", ".join(
+                f"{over_seeds(chosen(here, k=k, attack='ra'), 'f1_all').value:.2f}" for k in KS
+            )
+            yield (
+                f"### {collection}, {float(share):.0%} constrained\n\nCell density for k = 2, 4, "
+                f"6: {densities}. F on added of eliminating everything: {everything} (F on kept "
+                "0, AUC .5).\n\n" + _attack_table(here)
+            )
+
+
+def _attack_table(rows: list[Row]) -> str:
+    columns = [
+        Column(f"k = {k}: {WORDS[figure]}", figure, {"k": k})
+        for k in KS
+        for figure in ("auc", "kept_f1")
+    ] + [
+        Column(f"k = 4: {WORDS[figure]}", figure, {"k": 4})
+        for figure in ("f1", "precision", "recall", "auc_control")
+    ]
+    keys = dict.fromkeys((row["attack"], row["source"], row["corpus"]) for row in rows)
+    order = {name: place for place, name in enumerate(("ra", *DISTANCE_ATTACKS, "ec", "shadow"))}
+    lines = [
+        [attack, source, corpus]
+        + [
+            over_seeds(
+                chosen(rows, attack=attack, source=source, corpus=corpus, **column.where),
+                column.figure,
+            ).text()
+            for column in columns
+        ]
+        for attack, source, corpus in sorted(keys, key=lambda key: (order[key[0]], key[1:]))
+    ]
+    return markdown(["attack", "source", "corpus", *(column.title for column in columns)], lines)
+
+
+COMPARED = (
+    ("tba", "ngd"),
+    ("gba", "ngd"),
+    ("rba", "ngd"),
+    ("rba", "glove"),
+    ("ec", "corpus and glove"),
+    ("shadow", "corpus, glove and trained"),
+)
+
+
+def _objectives(rows: list[Row]) -> str:
+    near = [row for row in chosen(rows, share=float(SHARES[0])) if row["corpus"] != "far"]
+    figures = ("f1_all", "f1", "kept_f1", "auc", "auc_control")
+    lines = []
+    for collection in dict.fromkeys(
+        row["collection"] for row in rows if row["objective"] == "ul_gaining"
+    ):
+        for objective in ("ul_per_gain", "ul_gaining"):
+            own = chosen(near, collection=collection, objective=objective)
+            for attack, source in COMPARED:
+                here = chosen(own, attack=attack, source=source)
+                cells = [over_seeds(here, figure).text() for figure in figures]
+                lines.append([collection, objective, f"{attack}, {source}", *cells])
+    head = ["collection", "objective", "attack", *(WORDS[figure] for figure in figures)]
+    return (
+        "### Two ways to choose what is joined\n\nMeans over k = 2, 4, 6, near corpus, 4% "
+        "constrained. `ul_per_gain`, the default, pairs a rare item with a more frequent one; "
+        "`ul_gaining` makes sets of about k rare items.\n\n" + markdown(head, lines)
+    )

@@ -1,0 +1,87 @@
+"""The two collections of texts as noun transactions, split into private records and a corpus."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.data import TransactionTable
+from setveil.data.wordnet import WordNet
+from setveil.errors import InputError
+from setveil.text.documents import Documents
+from setveil.text.noun_phrases import nouns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FILES = {
+    "Wikipedia": "wikipedia_squad2_dev_35topics.jsonl.gz",
+    "MedQuAD": "medquad.jsonl.gz",
+}
+GLOSSES = "wordnet30_glosses.jsonl.gz"
+GLOVE = "glove_100d_small_f16.npz"
+WORDNET = "wordnet-3.0-dict.tar.gz"
+
+
+def data_folder() -> Path:
+    """Return the folder of the real data, which SETVEIL_DATA names."""
+    folder = os.environ.get("SETVEIL_DATA")
+    if not folder:
+        raise InputError(
+            "the experiments need the real data",
+            fix="set SETVEIL_DATA to the folder that holds it",
+        )
+    return Path(folder)
+
+
+def texts_of(collection: str) -> list[str]:
+    """Return the documents of a collection as they stand in its file."""
+    return [document.text for document in Documents(path=data_folder() / FILES[collection])]
+
+
+def glosses() -> list[str]:
+    """Return what WordNet says about each of its words."""
+    return [document.text for document in Documents(path=data_folder() / GLOSSES)]
+
+
+def noun_rows(texts: Sequence[str]) -> list[list[str]]:
+    """Return the nouns of each text: what the tagger calls a noun and WordNet knows as one."""
+    wordnet = WordNet.find(data_folder() / WORDNET)
+    rows = [sorted(set(nouns(text))) for text in texts]
+    known = {word for word in {word for row in rows for word in row} if word in wordnet}
+    return [[word for word in row if word in known] for row in rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """A collection cut in two at random: private records, and texts for a corpus near to them."""
+
+    table: TransactionTable
+    near: list[str]
+
+
+def split(
+    texts: Sequence[str], rows: Sequence[list[str]], seed: int, *, most: int | None = None
+) -> Split:
+    """Return the first half of a random order as records and the second half as texts.
+
+    Parameters
+    ----------
+    texts, rows
+        The documents and their nouns.
+    seed
+        Of the order.
+    most
+        How many of the first half become records; all where None.
+    """
+    order = np.random.default_rng(seed).permutation(len(texts))
+    half = len(texts) // 2
+    private = order[:half][:most]
+    return Split(
+        table=TransactionTable.from_rows(rows[i] for i in private.tolist() if rows[i]),
+        near=[texts[i] for i in order[half:].tolist()],
+    )

@@ -38,7 +38,7 @@ def test_every_method_gives_a_release_that_loads_and_a_private_key(clinic, metho
 def test_help_shows_the_methods_own_options(clinic, method):
     text = clinic.run("anonymize", method, "--help").stdout
     for param in params_of(setveil.registry.find("anonymizer", method).target):
-        assert f"--{param.name}" in text
+        assert f"--{param.name.replace('_', '-')}" in text
 
 
 def test_help_shows_only_the_methods_own_options(clinic):

@@ -74,7 +74,7 @@ class DisassociationMethod:
         check_enough(table, self.k)
         check_filled(table)
         runs_on = engine or Local()
-        m = min(self.m, int(table.lengths.max()))  # nobody knows more than a record holds
+        m = min(self.m, table.n_items)  # no set has more items than there are
         chunks = chunk_clusters(
             table, k=self.k, m=m, most=self.split_from, share=share, engine=runs_on,
             progress=progress,

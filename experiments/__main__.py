@@ -21,7 +21,7 @@ from setveil.errors import SetveilError
 if TYPE_CHECKING:
     from types import ModuleType
 
-EXPERIMENTS = ("elimination", "reassociation")
+EXPERIMENTS = ("elimination", "reassociation", "equivocation")
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "results.md"
 UNIT = "unit"

@@ -4,10 +4,21 @@ import json
 
 import pytest
 
-from setveil.attack import RA, EliminationGuess, TableGuess, load_guess, save_guess
+from setveil.attack import (
+    RA,
+    EliminationGuess,
+    Intersection,
+    Linkage,
+    NoiseFilter,
+    PublicRecords,
+    TableGuess,
+    load_guess,
+    save_guess,
+)
 from setveil.data import TransactionTable
 from setveil.errors import InputError
-from setveil.measure import score
+from setveil.measure import draw_targets, score
+from setveil.release import ItemChannel, publish_perturbed
 from setveil.release.fingerprint import fingerprint
 from setveil.release.set_generalized import publish_sets
 from setveil.release.store import load_release, save
@@ -26,6 +37,27 @@ def test_a_saved_guess_is_scored_with_its_own_release_only(tmp_path):
     assert score(loaded, release=release, original=table, key=key)["recall"]
     with pytest.raises(InputError, match="about another release"):
         score(loaded, release=elsewhere, original=other, key=its_key)
+
+
+@pytest.mark.parametrize("name", ["linkage", "intersection", "noise-filter", "public-records"])
+def test_so_is_every_other_guess(name, tmp_path):
+    rows = [["a", "b"], ["c", "d"], ["a", "d"]] * 4
+    table = TransactionTable.from_rows(rows)
+    channel = ItemChannel(beta="1/5", domain=4)
+    release, key = publish_perturbed(table, channel)
+    elsewhere, its_key = publish_perturbed(TransactionTable.from_rows([*rows[1:], ["b"]]), channel)
+    targets = draw_targets(table, m=2)
+    guess = {
+        "linkage": lambda: Linkage(k=2).run(release, targets=targets),
+        "intersection": lambda: Intersection(k=2).run(release, targets=targets, second=elsewhere),
+        "noise-filter": lambda: NoiseFilter().run(release),
+        "public-records": lambda: PublicRecords().run(release, candidates=table),
+    }[name]()
+    save_guess(guess, tmp_path / "guess.json", release=release)
+    loaded = load_guess(tmp_path / "guess.json")
+    assert score(loaded, release=release, original=table, key=key)
+    with pytest.raises(InputError, match="the guess is about another release"):
+        score(loaded, release=elsewhere, original=table, key=its_key)
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "csv"])

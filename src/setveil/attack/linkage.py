@@ -133,6 +133,7 @@ class LinkageGuess(Guess):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_whole("k", self.k, least=1)
         object.__setattr__(self, "targets", tuple(self.targets))
         object.__setattr__(self, "notes", tuple(self.notes))

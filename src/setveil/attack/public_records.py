@@ -58,6 +58,7 @@ class PublicRecordsGuess(Guess):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "candidates", tuple(tuple(row) for row in self.candidates))
         for name in ("copies", "records", "named", "chances", "notes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))

@@ -21,12 +21,6 @@ from setveil.cli.inputs import (
     read_taxonomy,
     release_directory,
 )
-from setveil.cli.noise_scores import (
-    BESIDE_NOISE,
-    BESIDE_PUBLIC_RECORDS,
-    NOISE,
-    PUBLIC_RECORDS,
-)
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -35,6 +29,7 @@ from setveil.cli.output import (
     emit,
     print_table,
 )
+from setveil.cli.score_meanings import said_of
 from setveil.cli.sensitive import SensitiveOption, WasInTreeOption, read_sensitive, whole_tree
 from setveil.errors import InputError, NotApplicable, ParameterError
 
@@ -83,61 +78,6 @@ IN_A_RECONSTRUCTION = {
     "perturbed": REBUILT,
 }
 """Meanings that differ for a form."""
-
-SCORES = {
-    "accuracy": "share of what was attacked that the guess has right",
-    "accuracy_frequency": "the same by frequency rank alone",
-    "accuracy_random": "the same by names drawn at random",
-    "accuracy_control": "the same by the attack with a reference that is unrelated",
-    "precision": "share of the guesses it was sure of (chance 0.9 and more) that are right",
-    "sure": "share of what was attacked that it was sure of",
-    "tags_read": "share of all tags that were read",
-    "occurrences_read": "share of the tags' occurrences in the records that were read",
-}
-"""What the scores of guesses say, beside the measures of loss."""
-ELIMINATION = {
-    "auc": "chance that an added cell is ranked above an original one",
-    "kept_f1": "harmonic mean of the next two: original cells recognised",
-    "kept_precision": "share of the cells it kept that are original",
-    "kept_recall": "share of the original cells that it kept",
-    "f1": "harmonic mean of the next two: added cells found",
-    "precision": "share of the cells it eliminated that were added",
-    "recall": "share of the added cells that it eliminated",
-    "ece": "expected calibration error of its probabilities",
-    "sure": "share of the cells that it calls added with a chance of 0.95 and more",
-    "sure_precision": "share of these that were added",
-    "cell_density": "share of the attacked cells that are original",
-    "attacked": "share of all cells that it could attack",
-}
-"""The same for guesses about added members: a cell is a member in a record."""
-BESIDE = ("ra", "all", "control")
-"""Baselines and control that stand beside the scores of an elimination attack."""
-REASSOCIATION = {
-    "accuracy": "share of what belongs to each record besides its anchor that was attached to it",
-    "precision": "share of what was attached that belongs there",
-    "transaction_breakage": "share of the records with at least one term attached rightly",
-    "km_breakage": "share of the protected itemsets that stand together in a record again",
-    "wmd": "mean word mover's distance of rebuilt from true records",
-    "term_pair_precision": "share of the pairs of term-chunk terms that do come from one record",
-    "gain": "accuracy above that of the baseline prior",
-}
-"""The same for guesses about which pieces belong together."""
-LINKAGE = {
-    "named": "chance of naming the right record of a person of whom a few items are known",
-    "sure": "mean chance that the adversary gives to the record it names",
-    "single": "share of the targets with just one candidate",
-    "below_k": "share of the targets with fewer than k candidates",
-    "found": "share of the targets with any candidate",
-    "candidates": "mean number of records that may be the target's",
-    "learned": "share of the targets of whom a further item is certain",
-    "equivocation": "bits lacking about whether a target holds a sensitive item; at most 1",
-    "equivocation_before": "the same without anything known of the target",
-}
-"""The same for guesses about whose record is whose."""
-PARTS = {"records": "the same for record and shared chunks", "terms": "the same for term chunks"}
-"""Each of them is also said for parts of the release."""
-BASELINES = ("random", "prior")
-"""Baselines that stand beside the scores of a re-association attack."""
 
 
 def measure(
@@ -324,21 +264,7 @@ def _scores(
 
 def _print_scores(figures: "Mapping[str, float | int | None]") -> None:
     """Print each score on a line with the ends of its 95% interval, and what stands beside it."""
-    beside: tuple[str, ...] = ()
-    meanings = SCORES
-    if "cell_density" in figures:
-        beside, meanings = BESIDE, ELIMINATION
-    elif "transaction_breakage" in figures:
-        beside = BASELINES
-        of_parts = {f"{n}_{p}": text for n in REASSOCIATION for p, text in PARTS.items()}
-        meanings = REASSOCIATION | of_parts
-    elif "noise_removed" in figures:
-        beside, meanings = BESIDE_NOISE, NOISE
-    elif "among" in figures:
-        beside, meanings = BESIDE_PUBLIC_RECORDS, PUBLIC_RECORDS
-    elif "named" in figures:
-        beside = ("random", "control", *(("first",) if "named_first" in figures else ()))
-        meanings = LINKAGE
+    beside, meanings = said_of(figures)
     ends = ("_low", "_high", *(f"_{run}" for run in beside))
     rows = [
         (name, *(figures.get(f"{name}{end}") for end in ("", *ends)), meanings.get(name, ""))

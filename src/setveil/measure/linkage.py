@@ -12,7 +12,7 @@ from setveil.attack.linkage import LinkageGuess
 from setveil.errors import InputError, NotApplicable
 from setveil.measure.equivocation import item_equivocation
 from setveil.measure.interval import NORMAL, Rate
-from setveil.measure.score import score
+from setveil.measure.score import must_be_about, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,6 +102,7 @@ def score_linkage(
 
 def _check(guess: LinkageGuess, release: Release, original: TransactionTable, key: Key) -> None:
     """Refuse a guess about other people, or about another release."""
+    must_be_about(guess, release)
     rows = [set(original[t]) if t < len(original) else set() for t in guess.targets]
     named = (record for link in (*guess.links, *guess.strangers) for record in link.named)
     known = all(row.issuperset(link.known) for row, link in zip(rows, guess.links, strict=True))

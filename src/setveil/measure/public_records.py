@@ -10,7 +10,7 @@ import numpy.typing as npt
 from setveil.attack.public_records import PublicRecordsGuess, likelihoods, place_of_truth
 from setveil.errors import InputError, NotApplicable
 from setveil.measure.interval import Rate, ratio
-from setveil.measure.score import score
+from setveil.measure.score import must_be_about, score
 from setveil.release.perturbed import PerturbedRelease
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ def same_release(
     """Return a release of randomized records, or say why it is not the one that is meant."""
     if not isinstance(release, PerturbedRelease):
         raise NotApplicable(f"guesses of {guess.attack!r} are not about the form {release.form!r}")
+    must_be_about(guess, release)
     if not release.is_consistent_with(original, key):
         raise InputError(
             "the key does not belong to this release and this original",

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from setveil.data.whole_file import write_whole
-from setveil.measure import equivocation_curve
 
 from experiments.tables import markdown, over_seeds
+from setveil.data.whole_file import write_whole
+from setveil.measure import equivocation_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -111,14 +111,16 @@ class Scene:
 
     def _scored(self, guess: ReassociationGuess, attack: Any, source: str) -> Iterator[Row]:  # noqa: ANN401
         moved = isinstance(attack, SemanticPrior) and attack.clustering
+        # The baselines are the same beside every attack: once is enough.
+        said = guess if moved else replace(guess, baselines={})
         rates = score_reassociation(
-            guess, release=self.made.release, original=self.table, key=self.made.key,
+            said, release=self.made.release, original=self.table, key=self.made.key,
             k=self.method.k, m=M, relatedness=_glove() if moved and self.method.k == 2 else None,
         )  # fmt: skip
         name = guess.attack + (" without clustering" if _unclustered(attack) else "")
         for suffix, who, by in (("", name, source), *((f"_{b}", b, "") for b in BASELINES)):
             if suffix and not moved:
-                continue  # the baselines are the same beside every attack: once is enough
+                continue
             values = {f: rates.get(f + suffix) for f in FIGURES}
             yield {
                 "attack": who,

@@ -14,7 +14,7 @@ from tests.unit.disassociated_instances import publish
 
 from setveil.attack import ABA, RGA
 from setveil.attack.pieces import Piece, Pool
-from setveil.attack.prior import rows_of_term, upper_tails
+from setveil.attack.prior import rows_of_terms, upper_tails
 from setveil.attack.vertical_partitioning import combined
 from setveil.data import TransactionTable
 from setveil.errors import ReleaseError
@@ -173,7 +173,7 @@ def test_the_likelier_row_is_taken_where_tails_are_equal():
     chances = np.array([0.9, 0.99, 0.999] * 20)
     values = np.zeros(60, dtype=np.int64)
     for seed in range(20):
-        rows = rows_of_term(chances, values, 20, np.random.default_rng(seed))
+        (rows,) = rows_of_terms(chances[None], values, 20, np.random.default_rng(seed))
         assert set(chances[rows].tolist()) == {0.999}
 
 

@@ -192,7 +192,15 @@ def _scores(
                 scores[kinds == kind] = merges[kind](own[:, kinds == kind])
             for i, score in zip(here, scores.tolist(), strict=True):
                 tables[i][np.array(alike) - pool.pieces[i].low] = score
-    return tuple(rounded(_without_gaps(rounded(table))) for table in tables)
+    return _each_rounded([_without_gaps(table) for table in _each_rounded(tables)])
+
+
+def _each_rounded(tables: Sequence[Floats]) -> tuple[Floats, ...]:
+    """Return tables rounded: all at once, for there are many small ones."""
+    if not tables:
+        return ()
+    ends = np.cumsum([len(table) for table in tables])
+    return tuple(np.split(rounded(np.concatenate(tables)), ends[:-1]))
 
 
 def _over_terms(near: Floats, places: Sequence[Sequence[int]]) -> Floats:

@@ -187,25 +187,27 @@ def place_by_prior(
         if piece.kind == "term":
             terms.setdefault(piece.low, []).extend(places)
             continue
-        for place, rows in _fill(pool, places, rng).items():
-            placed[place] = np.array(rows, dtype=np.int64)
+        for place, own in _fill(pool, places, rng).items():
+            placed[place] = np.array(own, dtype=np.int64)
     for low, places in terms.items():
         values = pool.values[low : pool.pieces[places[0]].high]
-        chances = np.full(len(values), 1 / len(values))
-        for place in places:
-            placed[place] = low + rows_of_term(chances, values, term_copies, rng)
+        chances = np.full((len(places), len(values)), 1 / len(values))
+        for place, rows in zip(
+            places, rows_of_terms(chances, values, term_copies, rng), strict=True
+        ):
+            placed[place] = low + rows
     return placed
 
 
-def rows_of_term(
+def rows_of_terms(
     chances: Floats, values: Int64Array, copies: int, rng: np.random.Generator
-) -> Int64Array:
-    """Return the rows that a term of the term chunk is attached to: by the largest tails.
+) -> list[Int64Array]:
+    """Return the rows that each term of a term chunk is attached to: by the largest tails.
 
     Parameters
     ----------
     chances
-        For each row of the cluster the chance that it holds the term, above 0.
+        For each term, and each row of the cluster, the chance that it holds the term, above 0.
     values
         For each row a number: equal ones for equal anchors. Of these, the rows of the greatest
         chances are taken.
@@ -216,27 +218,33 @@ def rows_of_term(
 
     Examples
     --------
-    >>> rows_of_term(np.array([0.3, 0.4, 0.3]), np.array([1, 1, 0]), 1, np.random.default_rng(0))
-    array([1])
+    >>> chances = np.array([[0.3, 0.4, 0.3]])
+    >>> rows_of_terms(chances, np.array([1, 1, 0]), 1, np.random.default_rng(0))
+    [array([1])]
     """
     chances = rounded(chances)
-    order = np.lexsort((rng.random(len(values)), -chances, values))
-    _, start, sizes = np.unique(values[order], return_index=True, return_counts=True)
-    means = rounded(np.add.reduceat(chances[order], start) / sizes)
-    tails = [
-        tail
-        for size, mean in zip(sizes.tolist(), means.tolist(), strict=True)
-        for tail in upper_tails(size, mean)
-    ]
-    best = np.lexsort((rng.random(len(tails)), -np.array(tails)))[:copies]
-    # In this order a value's rows stand together, the likeliest first: they are taken so, also
-    # where tails near 1 are equal.
-    places = start.copy()
-    rows = []
-    for value in np.repeat(np.arange(len(sizes)), sizes)[best].tolist():
-        rows.append(order[places[value]])
-        places[value] += 1
-    return np.array(rows, dtype=np.int64)
+    by_value = np.argsort(values, kind="stable")
+    _, start, sizes = np.unique(values[by_value], return_index=True, return_counts=True)
+    means = rounded(np.add.reduceat(chances[:, by_value], start, axis=1) / sizes)
+    anchor = np.repeat(np.arange(len(sizes)), sizes)
+    found = []
+    for row, expected in zip(chances, means.tolist(), strict=True):
+        # A value's rows stand together, the likeliest first: they are taken so, also where
+        # tails near 1 are equal.
+        order = np.lexsort((rng.random(len(values)), -row, values))
+        tails = [
+            tail
+            for size, mean in zip(sizes.tolist(), expected, strict=True)
+            for tail in upper_tails(size, mean)
+        ]
+        best = np.lexsort((rng.random(len(tails)), -np.array(tails)))[:copies]
+        places = start.tolist()
+        rows = []
+        for value in anchor[best].tolist():
+            rows.append(order[places[value]])
+            places[value] += 1
+        found.append(np.array(rows, dtype=np.int64))
+    return found
 
 
 def _fill(pool: Pool, places: Sequence[int], rng: np.random.Generator) -> dict[int, list[int]]:

@@ -12,7 +12,7 @@ from setveil.attack.base import check_applies
 from setveil.attack.logistic import Logistic
 from setveil.attack.piece_scores import check_known
 from setveil.attack.pieces import DISASSOCIATED, check_copies, pools
-from setveil.attack.prior import COPIES_DOC, place_by_prior, reassociated, rows_of_term
+from setveil.attack.prior import COPIES_DOC, place_by_prior, reassociated, rows_of_terms
 from setveil.attack.term_clustering import clustered, likeness, shared_out
 from setveil.attack.term_evidence import TermEvidence, centred, over_anchors
 from setveil.registry import register
@@ -225,7 +225,7 @@ def _best_rows(
 ) -> list[Int64Array]:
     """Return for each term the rows it is attached to."""
     chances = np.maximum(chances, np.finfo(np.float64).tiny)
-    return [rows_of_term(row, values, copies, rng) for row in chances]
+    return rows_of_terms(chances, values, copies, rng)
 
 
 # --- learning ---------------------------------------------------------------------------------

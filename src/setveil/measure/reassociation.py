@@ -283,10 +283,11 @@ def _pairs(guess: ReassociationGuess, rebuilt: Sequence[Rebuilt]) -> Share:
                 found.setdefault(term, set()).add(number)
     nobody: set[int] = set()
     right, said = np.zeros(len(rebuilt)), np.zeros(len(rebuilt))
-    for cluster, *pair in guess.pairs:
-        said[place[cluster]] += 1
-        first, second = (holders[place[cluster]].get(term, nobody) for term in pair)
-        right[place[cluster]] += not first.isdisjoint(second)
+    for cluster, first, second in guess.pairs:
+        here = place[cluster]
+        said[here] += 1
+        held = holders[here].get
+        right[here] += not held(first, nobody).isdisjoint(held(second, nobody))
     return Share(right, said)
 
 

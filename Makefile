@@ -15,7 +15,8 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+# Tests that share one Spark session run in one process.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 # Tests and experiments on real data find it here; without it they are skipped (in CI: they fail).
 DATA := $(abspath ../shared/data)
@@ -44,7 +45,7 @@ $(VENV)/.installed: $(VENV)/.made
 
 $(VENV)/.installed-%: $(VENV)/.installed
 	@echo "installing what '$*' needs ..."
-	@$(PIP) --editable '.[text,attack]' --group $*
+	@$(PIP) --editable '.[text,attack,spark]' --group $*
 	@touch $@
 
 demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report

@@ -43,3 +43,18 @@ def data_dir():
     if not folder.is_dir():
         missing_component(f"SETVEIL_DATA names {named}, which is not a folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Return the engine on Spark, two cores of this machine; one session for the whole run."""
+    from setveil.engine.spark import Spark, missing_for_spark
+
+    missing = missing_for_spark()
+    if missing is not None:
+        missing_component(f"Spark cannot run: {missing}")
+    engine = Spark(master="local[2]")
+    session = engine.start()
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield Spark(session=session)
+    session.stop()

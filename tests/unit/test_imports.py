@@ -22,6 +22,7 @@ HEAVY = (
     "vl_convert",
     "pandas",
     "pyarrow",
+    "pyspark",
 )
 
 # What each part may import besides itself; read it from top to bottom as the data's way.
@@ -44,6 +45,10 @@ ALLOWED = {
     "tabular": {
         "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
         "anonymize", "attack", "measure",
+    },
+    "spark": {
+        "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
+        "attack", "measure", "relatedness",
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",

@@ -14,6 +14,7 @@ from setveil.cli.constraints import (
     read_constraints,
     unused_constraints,
 )
+from setveil.cli.engines import EngineOption, check_engine, engine_named
 from setveil.cli.inputs import (
     DelimiterOption,
     FormatOption,
@@ -120,10 +121,7 @@ def run(  # one parameter per option of the command line
         Literal["parquet", "jsonl", "csv"],
         typer.Option("--release-format", help="Format of the published data file."),
     ] = "parquet",
-    engine: Annotated[
-        Literal["local", "loopback"],
-        typer.Option("--engine", help="What runs the parts of the work."),
-    ] = "local",
+    engine: EngineOption = "local",
     secret_file: Annotated[
         Path | None,
         typer.Option(
@@ -138,6 +136,7 @@ def run(  # one parameter per option of the command line
     json: JsonOption = False,
 ) -> None:
     """Read, anonymize, save; each check that needs no work comes before the work."""
+    check_engine(engine)
     only_one_stdin(data, taxonomy)
     must_be_free(out, force=force, directory=True)
     if key is not None:
@@ -162,7 +161,7 @@ def run(  # one parameter per option of the command line
             on_error=on_error,
             quiet=quiet,
         )
-        inputs: dict[str, Any] = {"engine": _engine(engine, seed), "progress": progress}
+        inputs: dict[str, Any] = {"engine": engine_named(engine, seed), "progress": progress}
         inputs |= drawing | read_constraints(entry, privacy, utility, quiet=quiet)
         secret: tuple[str, ...] = ()
         if sensitive is not None:
@@ -243,7 +242,7 @@ def _check_tree(name: str, requires: frozenset[str], taxonomy: str | None) -> No
 
 def _say_what_changes_nothing(name: str, seed: int | None, engine: str, *, quiet: bool) -> None:
     """Tell that a seed has no effect here."""
-    if seed is not None and engine == "local":
+    if seed is not None and engine != "loopback":
         say(f"{name} draws nothing at random: --seed changes nothing", quiet=quiet)
 
 
@@ -281,12 +280,6 @@ def _drawing(entry: "Entry", secret_file: Path | None, seed: int | None) -> dict
             "drawn. Do not publish this release."
         )  # with --quiet too: it is a warning
     return {"rng": np.random.default_rng(seed)}
-
-
-def _engine(name: str, seed: int | None) -> Any:
-    from setveil.engine import Local, Loopback
-
-    return Local() if name == "local" else Loopback(seed=seed or 0)
 
 
 def _print(result: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ ifneq ($(wildcard $(DATA)),)
 export SETVEIL_DATA ?= $(DATA)
 endif
 
-.PHONY: help demo test test-all check format bench bench-small clean
+.PHONY: help demo test test-all check format bench bench-small experiments clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,6 +70,9 @@ bench: $(VENV)/.installed-test ## measure everything; writes docs/performance.md
 
 bench-small: $(VENV)/.installed-test ## the same on small data, in a minute or two
 	@$(BIN)/python -m benchmarks --small
+
+experiments: $(VENV)/.installed-test ## the papers' experiments on less data, in minutes; FULL=1 for all of docs/results.md
+	@$(BIN)/python -m experiments $(if $(FULL),,--small)
 
 clean: ## remove the environment and what tools left
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis setveil-demo

@@ -77,6 +77,11 @@ COMMANDS = {
         name="measure",
         help="Measure what a release lost against the original data.",
     ),
+    "table": Lazy(
+        module="setveil.cli.table",
+        name="table_app",
+        help="Anonymize or check a table of columns.",
+    ),
     "methods": Lazy(
         module="setveil.cli.methods",
         name="methods",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from setveil.data.frames import as_polars
 from setveil.data.table import frozen
 from setveil.errors import InputError, ParameterError
+from setveil.tabular.partitioned import by_content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,16 +107,17 @@ def add_noise(
         raise ParameterError(
             f"distribution is {distribution!r}", fix=f"use one of {', '.join(DISTRIBUTIONS)}"
         )
-    noise = _deviations(names, values, share, deviations)
+    # Added up and drawn in an order that only the content decides, so that the input's order
+    # leaves no trace, not even in the last digit.
+    order = by_content(table)
+    noise = _deviations(names, values[order], share, deviations)
     rng = np.random.default_rng() if rng is None else rng
-    # Drawn in an order that only the content decides, so that the input's order leaves no trace.
-    order = _by_content(table)
     drawn = np.empty_like(values)
     drawn[order] = _unit_noise(rng, values.shape, distribution) * noise
     changed = table.with_columns(
         **{name: values[:, c] + drawn[:, c] for c, name in enumerate(names)}
     )
-    key = _by_content(changed)
+    key = by_content(changed)
     return NoisyTable(
         frame=changed[key.tolist()],
         deviations=dict(zip(names, noise.tolist(), strict=True)),
@@ -184,12 +186,3 @@ def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], distribution: 
     if distribution == "laplace":
         return rng.laplace(scale=0.5**0.5, size=shape)
     return rng.uniform(-(3**0.5), 3**0.5, size=shape)
-
-
-def _by_content(table: pl.DataFrame) -> Int64Array:
-    """Return the order of the rows by all their columns."""
-    import polars as pl  # noqa: PLC0415  (only on demand)
-
-    numbered = table.select(pl.struct(pl.all()).arg_sort())
-    order: Int64Array = numbered.to_series().to_numpy().astype(np.int64)
-    return order

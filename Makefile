@@ -23,7 +23,13 @@ ifneq ($(wildcard $(DATA)),)
 export SETVEIL_DATA ?= $(DATA)
 endif
 
-.PHONY: help demo test test-all check format bench bench-small experiments clean
+# Libraries that do the same as some of our checks live in an environment of their own.
+PEERS := .venv-peers
+ifneq ($(wildcard $(PEERS)/.installed),)
+export SETVEIL_PEERS ?= $(abspath $(PEERS))/bin/python
+endif
+
+.PHONY: help demo peers test test-all check format bench bench-small experiments clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +59,15 @@ demo: $(VENV)/.installed ## install, run the demonstration, print the path of it
 test: $(VENV)/.installed-test ## install what tests need, run all but the slow ones
 	@$(PYTEST) -m "not slow"
 
+$(PEERS)/.installed: pyproject.toml
+	@echo "installing what our checks are compared with ..."
+	@"$(PYTHON)" -m venv --clear $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1,<27'
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --group peers
+	@touch $@
+
+peers: $(PEERS)/.installed ## install pycanon and OpenDP beside it; `make test` then compares with them
+
 test-all: $(VENV)/.installed-test ## run every test, the slow ones too
 	@$(PYTEST)
 
@@ -75,4 +90,4 @@ experiments: $(VENV)/.installed-test ## the papers' experiments on less data, in
 	@$(BIN)/python -m experiments $(if $(FULL),,--small)
 
 clean: ## remove the environment and what tools left
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis setveil-demo
+	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis setveil-demo

@@ -1,7 +1,6 @@
 """Checks of tables beside pycanon's and OpenDP's, in an environment of their own.
 
-SETVEIL_PEERS names its interpreter: `python -m venv peers; peers/bin/pip install pycanon opendp;
-SETVEIL_PEERS=peers/bin/python pytest tests/unit/test_tabular_peers.py`.
+`make peers` installs it; SETVEIL_PEERS names its interpreter.
 """
 
 import json
@@ -31,7 +30,7 @@ QUASI = ["a", "b"]
 SCALES, LARGEST, COUNT, DRAWS = [0.5, 1.0, 2.0], 6, 2, 4000
 
 if not PEERS:
-    pytest.skip("SETVEIL_PEERS names no environment with them", allow_module_level=True)
+    pytest.skip("pycanon and OpenDP are not installed: `make peers`", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from setveil.audit import tree_over
 from setveil.data import Taxonomy
 from setveil.data.synthetic import lookalike
 from setveil.guarantee import KAnonymity
-from setveil.measure import measure_all
+from setveil.measure import ggd_share, items_suppressed, length_mean, level_mean
 
 if TYPE_CHECKING:
     from setveil.anonymize import Anonymizer
@@ -109,10 +109,12 @@ def _measured(method: Anonymizer, table: TransactionTable, taxonomy: Taxonomy) -
     verdict = KAnonymity(k=made.promise.k).check(made.release)
     if not (verdict.holds and verdict.exact):
         raise AssertionError(verdict.reason)
-    measures = measure_all(
-        made.release, table, key=made.key, taxonomy=tree, rng=np.random.default_rng(0)
-    )
-    return {**{name: measures[name] for name in FIGURES}, "cpu_seconds": seconds}
+    release = made.release
+    return {
+        "ggd_share": ggd_share(release, table), "length_mean": length_mean(release),
+        "level_mean": level_mean(release), "items_suppressed": items_suppressed(release, table),
+        "cpu_seconds": seconds,
+    }  # fmt: skip
 
 
 # --- what is said about it ------------------------------------------------------------------------

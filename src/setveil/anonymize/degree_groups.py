@@ -55,10 +55,10 @@ def split_feasible(
     """
     names = check_sensitive(table, sensitive)
     numbers = [table.vocabulary.number(name) for name in names]
-    supports = table.supports()[numbers]
+    supports = table.supports()[numbers].tolist()
     frequent = [name for name, f in zip(names, supports, strict=True) if f * degree > len(table)]
     if frequent:
-        most = len(table) // int(supports.max())
+        most = len(table) // max(supports)
         raise InfeasibleError(
             f"{letter} is {degree}, but more than one in {degree} of the {len(table):,} records "
             f"hold {some(frequent)}",

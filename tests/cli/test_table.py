@@ -122,3 +122,35 @@ def test_help_lines_are_those_of_the_commands(name):
     module, line = COMMANDS[name]
     command = getattr(importlib.import_module(module), name.replace("-", "_"))
     assert command.__doc__.strip().partition("\n")[0] == line
+
+
+def test_two_tables_need_two_files(clinic):
+    (clinic.folder / "link.csv").symlink_to("same.csv")
+    for other in ("same.csv", "./same.csv", str(clinic.folder / "same.csv"), "link.csv"):
+        ask = ["--sensitive", "Disease", "--l", "1", "-o", "same.csv", "--sensitive-out", other]
+        done = clinic("table", "anatomize", "patients.csv", *ask, "--force")
+        assert done.exit_code == 2
+        assert "both tables would go to" in done.stderr
+    assert not (clinic.folder / "same.csv").exists()
+
+
+@pytest.mark.parametrize("method", ["cell", "suppress-cells"])
+def test_a_seed_repeats_what_is_drawn(clinic, method):
+    rows = [f"Engineer,{number}" for number in range(5)] + ["Lawyer,9"]
+    (clinic.folder / "jobs.txt").write_text("\n".join(["Job,Pay", *rows]), encoding="utf-8")
+    tree = ["--hierarchy", "Job=jobs.csv"] if method == "cell" else []
+
+    def shown(*more):
+        ask = [method, "jobs.txt", "--quasi", "Job", *tree, "--k", "2", "-o", "-", "--quiet"]
+        return made(clinic, *ask, *more).stdout
+
+    assert len({shown("--seed", "1") for _ in range(4)}) == 1
+    assert len({shown("--seed", str(seed)) for seed in range(12)}) > 1
+    assert len({shown() for _ in range(20)}) > 1
+
+
+def test_a_value_of_a_column_of_decimals(clinic):
+    (clinic.folder / "v.csv").write_text("q,s\na,1.0\na,1.0\na,2.5\n", encoding="utf-8")
+    ask = ["--quasi", "q", "--sensitive", "s", "--h", "1/2"]
+    done = clinic("table", "check", "confidence-bounding", "v.csv", *ask, "--value", "1")
+    assert done.exit_code == 1

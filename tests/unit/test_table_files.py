@@ -42,3 +42,62 @@ def test_lists_do_not_fit_in_text(tmp_path):
     assert not list(tmp_path.iterdir())
     write_frame(frame, tmp_path / "a.parquet")
     assert read_frame(tmp_path / "a.parquet").equals(frame)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["1234567890123456789012", "1234567890123456789013"],
+        ["4000123412341234001", "4000123412341234002"],
+        ["9007199254740993.0", "9007199254740992.0"],
+        ["0.1234567890123456789", "0.1234567890123456788"],
+        ["1.5", "12345678901234567891"],
+        ["1e400", "2.5"],
+        ["1e-400", "0"],
+        ["1e99999999999999999999", "1"],
+    ],
+)
+def test_no_digit_is_lost(tmp_path, texts):
+    file = tmp_path / "a.csv"
+    file.write_text("a,b\n" + "".join(f"{text},x\n" for text in texts))
+    assert read_frame(file)["a"].to_list() == texts
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["1.50", "1.5", "2"], [1.5, 1.5, 2.0]),
+        (["0.10000000000000001", "0.25"], [0.1, 0.25]),
+        (["100000000000000000000", "1"], [1e20, 1.0]),
+        (["-0", "0"], [0, 0]),
+        (["0e10", "0e99999999999999999999", "1"], [0.0, 0.0, 1.0]),
+        (["1.2345678901234567e+20", "1e0"], [1.2345678901234567e20, 1.0]),
+    ],
+)
+def test_numbers_that_differ_in_writing_only_are_numbers(tmp_path, texts, numbers):
+    file = tmp_path / "a.csv"
+    file.write_text("a,b\n" + "".join(f"{text},x\n" for text in texts))
+    assert read_frame(file)["a"].to_list() == numbers
+
+
+@pytest.mark.parametrize(
+    "head", ["age,zip,age", "\ufeffage;age", '"age",zip,age', "age|zip|age", "a,,b,"]
+)
+def test_a_repeated_column_is_refused(tmp_path, head):
+    file = tmp_path / "a.csv"
+    file.write_text(f"{head}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.csv: 2 columns are called"):
+        read_frame(file)
+
+
+def test_what_is_called_parquet_and_is_none(tmp_path):
+    file = tmp_path / "a.parquet"
+    file.write_bytes(bytes(range(1, 256)) * 9)
+    with pytest.raises(InputError, match="is no Parquet file") as caught:
+        read_frame(file)
+    assert str(caught.value).isprintable()
+    other = tmp_path / "a.csv"
+    other.write_bytes(file.read_bytes())
+    with pytest.raises(InputError) as caught:
+        read_frame(other)
+    assert str(caught.value).isprintable()

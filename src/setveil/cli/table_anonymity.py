@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from setveil.cli.data_output import STDOUT
-from setveil.cli.inputs import DelimiterOption, only_one_stdin
+from setveil.cli.inputs import DelimiterOption, SeedOption, only_one_stdin
 from setveil.cli.output import VIOLATED, JsonOption, Progress, QuietOption, say
 from setveil.cli.table_io import (
     WIDTHS,
@@ -16,6 +16,7 @@ from setveil.cli.table_io import (
     OutOption,
     QuasiOption,
     column_tree,
+    generator,
     named_hierarchy,
     read_input,
     tell,
@@ -25,6 +26,53 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from setveil.tabular.partitioned import Partitioned
+
+
+class _Asked:
+    """What is asked of every scheme."""
+
+    def __init__(
+        self,
+        data: str,
+        out: str,
+        quasi: list[str],
+        k: int,
+        delimiter: str | None,
+        *,
+        force: bool,
+        quiet: bool,
+        json: bool,
+    ) -> None:
+        self.data, self.out, self.quasi, self.k = data, out, quasi, k
+        self.reading: dict[str, Any] = {"delimiter": delimiter, "force": force, "json": json}
+        self.quiet, self.json = quiet, json
+
+    def generalize(self, name: str, hierarchy: list[str] | None, **drawn: Any) -> None:
+        """Read the table and the trees, and publish what the scheme makes of them."""
+        trees = [named_hierarchy(text) for text in hierarchy or []]
+        files = [text for _, text in trees if not WIDTHS.fullmatch(text)]
+        only_one_stdin(self.data, *files)
+        with Progress(quiet=self.quiet) as progress:
+            frame = read_input(self.data, [self.out], inputs=files, **self.reading)
+            hierarchies = {column: column_tree(text, quiet=self.quiet) for column, text in trees}
+            progress("generalizing")
+            done = self._scheme(name)(
+                frame, quasi=self.quasi, k=self.k, hierarchies=hierarchies, **drawn
+            )
+        _finish(done, self.out, name, before=len(frame), json=self.json)
+
+    def suppress(self, name: str, **drawn: Any) -> None:
+        """Read the table, and publish what the scheme makes of it."""
+        with Progress(quiet=self.quiet) as progress:
+            frame = read_input(self.data, [self.out], **self.reading)
+            progress("suppressing")
+            done = self._scheme(name)(frame, quasi=self.quasi, k=self.k, **drawn)
+        _finish(done, self.out, name, before=len(frame), json=self.json)
+
+    def _scheme(self, name: str) -> Any:
+        from setveil import tabular
+
+        return getattr(tabular, name.replace("-", "_"))
 
 
 def _generalizing(name: str, line: str) -> "Callable[..., None]":
@@ -40,24 +88,10 @@ def _generalizing(name: str, line: str) -> "Callable[..., None]":
         quiet: QuietOption = False,
         json: JsonOption = False,
     ) -> None:
-        from setveil import tabular
+        ask = _Asked(data, out, quasi, k, delimiter, force=force, quiet=quiet, json=json)
+        ask.generalize(name, hierarchy)
 
-        trees = [named_hierarchy(text) for text in hierarchy or []]
-        files = [text for _, text in trees if not WIDTHS.fullmatch(text)]
-        only_one_stdin(data, *files)
-        with Progress(quiet=quiet) as progress:
-            frame = read_input(data, [out], delimiter, force=force, json=json, inputs=files)
-            hierarchies = {column: column_tree(text, quiet=quiet) for column, text in trees}
-            progress("generalizing")
-            scheme: Any = getattr(tabular, name.replace("-", "_"))
-            done = scheme(frame, quasi=quasi, k=k, hierarchies=hierarchies)
-        _finish(done, out, name, before=len(frame), json=json)
-
-    command.__doc__ = f"""{line}
-
-    Example: setveil table {name} people.csv --quasi Age --quasi Job --k 2 -o public.csv
-    """
-    return command
+    return _described(command, name, line)
 
 
 def _suppressing(name: str, line: str) -> "Callable[..., None]":
@@ -72,15 +106,13 @@ def _suppressing(name: str, line: str) -> "Callable[..., None]":
         quiet: QuietOption = False,
         json: JsonOption = False,
     ) -> None:
-        from setveil import tabular
+        ask = _Asked(data, out, quasi, k, delimiter, force=force, quiet=quiet, json=json)
+        ask.suppress(name)
 
-        with Progress(quiet=quiet) as progress:
-            frame = read_input(data, [out], delimiter, force=force, json=json)
-            progress("suppressing")
-            scheme: Any = getattr(tabular, name.replace("-", "_"))
-            done = scheme(frame, quasi=quasi, k=k)
-        _finish(done, out, name, before=len(frame), json=json)
+    return _described(command, name, line)
 
+
+def _described(command: "Callable[..., None]", name: str, line: str) -> "Callable[..., None]":
     command.__doc__ = f"""{line}
 
     Example: setveil table {name} people.csv --quasi Age --quasi Job --k 2 -o public.csv
@@ -125,7 +157,6 @@ subtree = _generalizing(
     "subtree", "Generalize along a cut: all children of a node are told, or none."
 )
 sibling = _generalizing("sibling", "Generalize some children of a node; it stands for the others.")
-cell = _generalizing("cell", "Generalize a value in some rows and tell it in others.")
 mondrian = _generalizing(
     "mondrian", "Cut the rows into classes; each shows the ranges of its values."
 )
@@ -133,4 +164,48 @@ suppress_records = _suppressing(
     "suppress-records", "Leave out the rows that too few rows are like."
 )
 suppress_values = _suppressing("suppress-values", "Suppress values wherever they occur.")
-suppress_cells = _suppressing("suppress-cells", "Suppress single cells.")
+
+
+def cell(
+    *,
+    data: DataArgument,
+    out: OutOption,
+    quasi: QuasiOption,
+    k: KOption = 5,
+    hierarchy: HierarchyOption = None,
+    delimiter: DelimiterOption = None,
+    seed: SeedOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Generalize a value in some rows and tell it in others.
+
+    Which of equal rows are told is drawn at random.
+
+    Example: setveil table cell people.csv --quasi Age --quasi Job --k 2 -o public.csv
+    """
+    ask = _Asked(data, out, quasi, k, delimiter, force=force, quiet=quiet, json=json)
+    ask.generalize("cell", hierarchy, rng=generator(seed))
+
+
+def suppress_cells(
+    *,
+    data: DataArgument,
+    out: OutOption,
+    quasi: QuasiOption,
+    k: KOption = 5,
+    delimiter: DelimiterOption = None,
+    seed: SeedOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Suppress single cells.
+
+    Which of equal rows are told is drawn at random.
+
+    Example: setveil table suppress-cells people.csv --quasi Age --quasi Job --k 2 -o public.csv
+    """
+    ask = _Asked(data, out, quasi, k, delimiter, force=force, quiet=quiet, json=json)
+    ask.suppress("suppress-cells", rng=generator(seed))

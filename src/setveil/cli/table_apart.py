@@ -1,5 +1,6 @@
 """Commands that set a sensitive column apart, or blur columns: groups, noise and swapping."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -45,7 +46,9 @@ def anatomize(
     from setveil.tabular import anatomize as run
     from setveil.tabular.files import write_frame
 
-    if out == sensitive_out:
+    if out == sensitive_out or (
+        STDOUT not in {out, sensitive_out} and Path(out).resolve() == Path(sensitive_out).resolve()
+    ):
         raise ParameterError(f"both tables would go to {out}", fix="name two files")
     with Progress(quiet=quiet) as progress:
         frame = read_input(data, [out, sensitive_out], delimiter, force=force, json=json)

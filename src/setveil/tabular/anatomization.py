@@ -12,8 +12,8 @@ from setveil.anonymize.degree_groups import check_degree
 from setveil.data.frames import as_polars
 from setveil.data.table import frozen
 from setveil.errors import InfeasibleError, InputError, ParameterError
-from setveil.tabular.hierarchies import distinct_values
-from setveil.tabular.partitioned import by_content
+from setveil.tabular.columns import distinct_values, is_number, plain_kind, whole_table
+from setveil.tabular.partitioned import by_content, content_ranks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 GROUP = "group"
 """The column that names a row's group."""
+
+COUNT = "count"
+"""The column that says how often a group has a value."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,13 +128,18 @@ def anatomize(
     """
     import polars as pl  # noqa: PLC0415  (only on demand)
 
+    if sensitive == COUNT:
+        raise InputError(
+            f"the sensitive column is called {COUNT!r}, and so would be the column of the counts",
+            fix="rename it",
+        )
     table, order, group_of = _grouped(frame, sensitive, l, rng)
     rest = table.drop(sensitive)
-    numbers = _numbered(rest, group_of)
+    numbers = _numbered(group_of, content_ranks(rest), content_ranks(table.select(sensitive)))
     rows = rest.with_columns(pl.Series(GROUP, numbers))
     key = by_content(rows)
     values = pl.DataFrame([pl.Series(GROUP, numbers), table[sensitive]])
-    counted = values.group_by(values.columns).len("count").sort(values.columns)
+    counted = values.group_by(values.columns).len(COUNT).sort(values.columns)
     return Anatomized(quasi=rows[key.tolist()], sensitive=counted, l=l, key=order[key])
 
 
@@ -183,17 +191,15 @@ def permute(
     import polars as pl  # noqa: PLC0415
 
     generator = np.random.default_rng() if rng is None else rng
-    if isinstance(spread, bool) or not 0 <= spread < float("inf"):
+    if not is_number(spread) or not 0 <= spread < float("inf"):
         raise ParameterError(f"spread is {spread!r}", fix="use a number of at least 0")
     table, order, group_of = _grouped(frame, sensitive, l, generator)
     if spread:
         group_of = _spread_out(table[sensitive], group_of, spread)
     shuffled = _shuffled(group_of, generator)
-    rest = table.drop(sensitive)
-    numbers = _numbered(rest, group_of)
-    changed = table.with_columns(
-        pl.Series(GROUP, numbers), table[sensitive][shuffled.tolist()].alias(sensitive)
-    )
+    mixed = table.with_columns(table[sensitive][shuffled.tolist()].alias(sensitive))
+    rest = content_ranks(table.drop(sensitive))
+    changed = mixed.with_columns(pl.Series(GROUP, _numbered(group_of, rest, content_ranks(mixed))))
     key = by_content(changed.select(GROUP, *table.columns))
     return Permuted(frame=changed[key.tolist()], l=l, spread=float(spread), key=order[key])
 
@@ -209,7 +215,7 @@ def _grouped(
 
     check_degree("l", l)
     as_polars(frame, [sensitive])
-    table = as_polars(frame, None)
+    table = whole_table(frame)
     if not len(table):
         raise InputError("the table has no rows", fix="check the file")
     if GROUP in table.columns:
@@ -217,11 +223,12 @@ def _grouped(
             f"there is a column {GROUP!r} already, which is what the groups' column is called",
             fix="rename it",
         )
-    if table.schema[sensitive].is_nested():
+    if table.width == 1:
         raise InputError(
-            f"the column {sensitive!r} holds lists or structures",
-            fix="name a column of plain values, or use setveil.anonymize for records of items",
+            f"the table has no column but {sensitive!r}, so there is nothing to set it apart from",
+            fix="give the columns that people may know, too",
         )
+    plain_kind(sensitive, table.schema[sensitive])
     values, places = distinct_values(table[sensitive])
     most = np.bincount(places)
     if int(most.max()) * l > len(table):
@@ -244,19 +251,28 @@ def _grouped(
     return table[order.tolist()], order, group_of
 
 
-def _numbered(rest: pl.DataFrame, group_of: Int64Array) -> Int64Array:
-    """Give the groups numbers by the content of their rows, so that a number tells nothing else."""
-    order = by_content(rest)
-    seen: dict[int, int] = {}
-    numbers = [seen.setdefault(group, len(seen)) for group in group_of[order].tolist()]
-    result = np.empty(len(order), dtype=np.int64)
-    result[order] = numbers
-    return result
+def _numbered(group_of: Int64Array, *published: Int64Array) -> Int64Array:
+    """Give the groups numbers by what is published of their rows, each column for itself.
+
+    Groups of which the same is published are interchangeable; nothing else may decide, above all
+    not which of two equal rows has which value.
+    """
+    number = np.unique(group_of, return_inverse=True)[1]
+    ends = np.cumsum(np.bincount(number))[:-1]
+    bags = []
+    for column in published:
+        inside = column[np.lexsort((column, number))]
+        bags.append([tuple(part.tolist()) for part in np.split(inside, ends)])
+    keys = list(zip(*bags, strict=True))
+    new = np.empty(len(keys), dtype=np.int64)
+    new[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    numbers: Int64Array = new[number]
+    return numbers
 
 
 def _spread_out(column: pl.Series, group_of: Int64Array, spread: float) -> Int64Array:
     """Put groups together whose numbers lie too close; what is rare in both is rare in the sum."""
-    if not column.dtype.is_numeric() or column.null_count():
+    if not column.dtype.is_numeric() or column.null_count() or not column.is_finite().all():
         raise InputError(
             f"the column {column.name!r} has values that are no numbers, so they have no spread",
             fix="leave spread out, or leave these rows out",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.tabular.partitioned import by_content
+from setveil.tabular.partitioned import drawn_order
 from setveil.tabular.recoding import prepared, published
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def cell(
     quasi: Sequence[str],
     k: int,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Partitioned:
     """Make a table k-anonymous by local recoding: each cell is generalized by itself.
 
@@ -42,6 +43,10 @@ def cell(
     ----------
     frame, quasi, k, hierarchies
         As for :func:`~setveil.tabular.full_domain.full_domain`.
+    rng
+        Draws which of the rows that are alike in the quasi-identifying columns are told, for
+        research; otherwise the operating system's chance. No other column may decide it: an
+        adversary would read it off the table.
 
     Examples
     --------
@@ -59,8 +64,7 @@ def cell(
     """
     table, trees = prepared(frame, quasi, k, hierarchies)
     trees = [tree.contracted() for tree in trees]
-    # Rows are taken in the order of their content, so that the input's order leaves no trace.
-    nodes = local_recoding(trees, k, by_content(table))
+    nodes = local_recoding(trees, k, drawn_order(table, [tree.codes for tree in trees], rng))
     return published(table, trees, nodes, k)
 
 

@@ -25,6 +25,8 @@ from setveil.tabular.classes import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import polars as pl
+
     from setveil.data.taxonomy import Taxonomy
     from setveil.guarantee.base import Verdict
 
@@ -106,12 +108,13 @@ class TCloseness:
 
     def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
         """Compute the distance of each class; witnesses are the farthest ones."""
-        found = class_values(frame, self.quasi, self.sensitive)
+        kind, table = self._measured(frame)
+        found = class_values(table, self.quasi, self.sensitive)
         whole: dict[object, int] = {}
         for counts in found.values():
             for value, count in counts.items():
                 whole[value] = whole.get(value, 0) + count
-        values, moved, stretch = self._ground(frame, list(whole))
+        values, moved, stretch = self._ground(kind, list(whole))
         total = [whole[value] for value in values]
         n = sum(total)
         bad, farthest = [], Fraction(0)
@@ -134,22 +137,28 @@ class TCloseness:
             bad=bad,
         )
 
-    def _ground(
-        self,
-        frame: Any,  # noqa: ANN401
-        values: list[Any],
-    ) -> tuple[list[Any], Callable[[Any], Fraction], int]:
-        """Return the values in a fitting order, how an excess is moved, and how much that grows."""
-        kind = plain_columns(frame, [self.sensitive]).schema[self.sensitive]
-        in_order = kind.is_numeric() or kind.is_temporal()
+    def _measured(self, frame: Any) -> tuple[str, pl.DataFrame]:  # noqa: ANN401
+        """Return the distance, and the columns; times as numbers where their order counts."""
+        table = plain_columns(frame, [*self.quasi, self.sensitive])
+        column = table[self.sensitive]
+        in_order = column.dtype.is_numeric() or column.dtype.is_temporal()
         distance = self.distance
         if distance is None:
             distance = "hierarchical" if self.taxonomy else "ordered" if in_order else "equal"
-        if distance == "ordered" and (not in_order or "NaN" in values):
-            raise InputError(
-                f"the column {self.sensitive!r} holds no numbers, so its values have no order",
-                fix="use another distance, or convert the column",
-            )
+        if distance == "ordered":
+            if not in_order or (column.dtype.is_float() and column.is_nan().any()):
+                raise InputError(
+                    f"the column {self.sensitive!r} holds no numbers, so its values have no order",
+                    fix="use another distance, or convert the column",
+                )
+            if column.dtype.is_temporal():
+                table = table.with_columns(column.to_physical())
+        return distance, table
+
+    def _ground(
+        self, distance: str, values: list[Any]
+    ) -> tuple[list[Any], Callable[[Any], Fraction], int]:
+        """Return the values in a fitting order, how an excess is moved, and how much that grows."""
         if distance == "equal":
             return sorted(values, key=str), _equal, len(values)
         if distance == "ordered":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from setveil.errors import ParameterError
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.tabular.check_anonymity import QUASI, SENSITIVE
 from setveil.tabular.classes import (
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from setveil.guarantee.base import Verdict, Witness
     from setveil.tabular.classes import Row
 
+NAMED = 5
+"""So many values that never occur are named; of more it is said that there are more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaKAnonymity:
@@ -41,8 +46,8 @@ class AlphaKAnonymity:
     k
         Least number of rows of a class.
     values
-        The sensitive values that are protected; all of them if none are given. Those that do not
-        occur are passed over.
+        The sensitive values that are protected; all of them if none are given. In a column of
+        numbers ``"1"`` is 1.0, too. Those that do not occur are named in the reason.
 
     Examples
     --------
@@ -75,14 +80,15 @@ class AlphaKAnonymity:
         sensitive_column(self.sensitive, self.quasi)
         object.__setattr__(self, "alpha", exact_share("alpha", self.alpha))
         whole("k", self.k)
-        object.__setattr__(self, "values", tuple(map(str, self.values)))
+        object.__setattr__(self, "values", _named(self.values))
 
     def check(self, frame: Any) -> Verdict:  # noqa: ANN401
         """Count rows and values; witnesses are small classes and values that are too frequent."""
         found = class_values(frame, self.quasi, self.sensitive)
         sizes = {row: sum(counts.values()) for row, counts in found.items()}
         small = {row for row, size in sizes.items() if size < self.k}
-        sure, bad = _given_away(found, self.quasi, self.sensitive, self.alpha, self.values)
+        meant, absent = _occurring(found, self.values)
+        sure, bad = _given_away(found, self.quasi, self.sensitive, self.alpha, meant)
         bad += [
             (-1, witness(shown(self.quasi, row), sizes[row], f"at least {self.k} rows"))
             for row in small
@@ -96,9 +102,9 @@ class AlphaKAnonymity:
         return answered(
             rows=sum(sizes.values()),
             kept=f"each of {classes} has at least {many(min(sizes.values(), default=0), 'row')}, "
-            f"and no value a share above {self.alpha}",
+            f"and no value a share above {self.alpha}{absent}",
             broken=f"{broken:,} of {classes} {'is' if broken == 1 else 'are'} too small or too "
-            f"sure: {', '.join(parts)}",
+            f"sure: {', '.join(parts)}{absent}",
             bad=bad,
         )
 
@@ -140,8 +146,8 @@ class ConfidenceBounding:
     h
         Greatest confidence, held as it is written.
     values
-        The sensitive values that are protected; all of them if none are given. Those that do not
-        occur are passed over.
+        The sensitive values that are protected; all of them if none are given. In a column of
+        numbers ``"1"`` is 1.0, too. Those that do not occur are named in the reason.
 
     Examples
     --------
@@ -172,21 +178,22 @@ class ConfidenceBounding:
         object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
         sensitive_column(self.sensitive, self.quasi)
         object.__setattr__(self, "h", exact_share("h", self.h))
-        object.__setattr__(self, "values", tuple(map(str, self.values)))
+        object.__setattr__(self, "values", _named(self.values))
 
     def check(self, frame: Any) -> Verdict:  # noqa: ANN401
         """Compute the confidences; witnesses are the surest rules."""
         found = class_values(frame, self.quasi, self.sensitive)
-        sure, bad = _given_away(found, self.quasi, self.sensitive, self.h, self.values)
+        meant, absent = _occurring(found, self.values)
+        sure, bad = _given_away(found, self.quasi, self.sensitive, self.h, meant)
         classes = many(len(found), "class", "classes")
         worst = min(bad, key=lambda each: (each[0], each[1].items))[1] if bad else None
         which = f"{worst.consequent} with {worst.confidence}" if worst else ""
         return answered(
             rows=sum(sum(counts.values()) for counts in found.values()),
             kept=f"no value of {self.sensitive} has a confidence above {self.h} in any of "
-            f"{classes}",
+            f"{classes}{absent}",
             broken=f"{len(sure):,} of {classes} {'gives' if len(sure) == 1 else 'give'} a value "
-            f"of {self.sensitive} away, the worst {which}",
+            f"of {self.sensitive} away, the worst {which}{absent}",
             bad=bad,
         )
 
@@ -211,12 +218,51 @@ class ConfidenceBounding:
         }
 
 
+def _named(values: object) -> tuple[str, ...]:
+    """Return the names of values, or say that they are no list of them."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"values is {values!r}", fix="give a list of values, also for a single one"
+        )
+    return tuple(map(str, values))
+
+
+def _occurring(
+    found: Mapping[Row, Mapping[object, int]], names: Sequence[str]
+) -> tuple[set[object] | None, str]:
+    """Return the values that are meant, None for all, and a remark on names that mean none."""
+    if not names:
+        return None, ""
+    wanted = {name: _number(name) for name in names}
+    numbers = set(wanted.values()) - {None}
+    meant: set[object] = set()
+    seen: set[object] = set()
+    for value in {value for counts in found.values() for value in counts}:
+        number = None if isinstance(value, str | bool) else _number(str(value))
+        if str(value) in wanted or number in numbers:
+            meant.add(value)
+            seen |= {str(value), number}
+    absent = sorted(name for name, n in wanted.items() if not seen & ({name, n} - {None}))
+    if not absent:
+        return meant, ""
+    said = ", ".join(map(repr, absent[:NAMED])) + (", …" if len(absent) > NAMED else "")
+    return meant, f"; {said} never {'occurs' if len(absent) == 1 else 'occur'}"
+
+
+def _number(text: str) -> Fraction | None:
+    """Return the number that a text means, if it means one."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
 def _given_away(
     found: Mapping[Row, Mapping[object, int]],
     quasi: Sequence[str],
     sensitive: str,
     most: Fraction,
-    values: Collection[str],
+    values: Collection[object] | None,
 ) -> tuple[set[Row], list[tuple[Fraction | int, Witness]]]:
     """Return the classes in which a value has a share above `most`, and the witnesses."""
     sure: set[Row] = set()
@@ -225,7 +271,7 @@ def _given_away(
         rows = sum(counts.values())
         for value, count in counts.items():
             share = Fraction(count, rows)
-            if share > most and (not values or str(value) in values):
+            if share > most and (values is None or value in values):
                 sure.add(row)
                 required = f"a share of at most {most}, not {share}"
                 given = f"{sensitive}={value}"

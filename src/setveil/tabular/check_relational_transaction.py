@@ -12,9 +12,9 @@ from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.tabular.check_anonymity import QUASI
 from setveil.tabular.classes import (
     answered,
+    exact_columns,
     many,
     named_columns,
-    plain_columns,
     plain_row,
     sensitive_column,
     shown,
@@ -78,7 +78,7 @@ class KKmAnonymity:
     def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
         """Count rows of classes, and sets of items in each; witnesses: small classes, rare sets."""
         classes: dict[Row, list[tuple[str, ...]]] = {}
-        plain = plain_columns(frame, self.quasi).iter_rows()
+        plain = exact_columns(frame, self.quasi).iter_rows()
         sets = item_sets(as_polars(frame, [self.items])[self.items])
         for row, items in zip(plain, sets, strict=True):
             classes.setdefault(plain_row(row), []).append(items)

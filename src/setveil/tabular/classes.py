@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.data.frames import as_polars
 from setveil.errors import InputError, ParameterError
 from setveil.guarantee.base import Verdict, Witness
+from setveil.tabular.columns import exact_times, unsigned_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +89,18 @@ def plain_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: 
     return table
 
 
+def exact_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ANN401
+    """Return columns whose cells are equal as Python objects exactly if they are in the frame.
+
+    >>> import polars as pl
+    >>> times = pl.Series("at", [1, 2]).cast(pl.Time)  # nanoseconds after midnight
+    >>> exact_columns(pl.DataFrame([times]), ["at"]).rows()
+    [('00:00:00.000000001',), ('00:00:00.000000002',)]
+    """
+    table = unsigned_zeros(plain_columns(frame, columns))
+    return table.with_columns(exact_times(column) for column in table.iter_columns())
+
+
 def class_sizes(frame: Any, columns: Sequence[str]) -> dict[Row, int]:  # noqa: ANN401
     """Count the rows of each class; a missing value is like another missing one only.
 
@@ -95,9 +108,13 @@ def class_sizes(frame: Any, columns: Sequence[str]) -> dict[Row, int]:  # noqa: 
     >>> class_sizes(pl.DataFrame({"age": [30, 30, None]}), ["age"])
     {(30,): 2, (None,): 1}
     """
-    table = plain_columns(frame, columns)
+    table = exact_columns(frame, columns)
     counted = table.group_by(list(columns), maintain_order=True).len(name="\0rows")
-    return {plain_row(row[:-1]): row[-1] for row in counted.iter_rows()}
+    sizes: dict[Row, int] = {}
+    for row in counted.iter_rows():
+        known = plain_row(row[:-1])
+        sizes[known] = sizes.get(known, 0) + row[-1]
+    return sizes
 
 
 def class_values(

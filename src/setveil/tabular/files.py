@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import io
+from decimal import Decimal
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 DELIMITERS = (",", "\t", ";", "|")
 # Written as a number usually is: 02138 is a code and no number, as its first digit tells.
 WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
+SAFE = 15  # digits: so many always tell floats apart
 DECIMAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 
 
 def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) -> pl.DataFrame:
     r"""Read a table with a header; ``-`` is standard input.
 
-    Columns of numbers become numbers, but not those with leading zeros (post codes); an empty
-    field is a missing value.
+    Columns of numbers become numbers, but not those with leading zeros (post codes), nor those
+    with more digits than numbers hold (of cards); an empty field is a missing value.
 
     Parameters
     ----------
@@ -52,6 +54,12 @@ def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) ->
     where = shown_name(path)
     with Source(path) as source:
         if not source.head.startswith(PARQUET_MAGIC):
+            if ".parquet" in PurePath(path).suffixes and source.head:
+                raise InputError(
+                    f"this is no Parquet file, as it does not begin with {PARQUET_MAGIC.decode()}",
+                    where=where,
+                    fix="write it again, or name it by what it is, such as .csv",
+                )
             source.refuse_foreign()
         content = source.read_all()
     if not content.strip():
@@ -62,9 +70,12 @@ def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) ->
         if content.lstrip().startswith(b"{"):
             return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
         separator = _delimiter(content) if delimiter is None else checked_delimiter(delimiter)
+        _refuse_repeated(content, separator, where)
         texts = pl.read_csv(io.BytesIO(content), separator=separator, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError, ValueError, UnicodeError) as error:
         reason = str(error).strip().partition("\n")[0]
+        if not reason.isprintable():  # it may quote what it could not read
+            reason = "its content is no text"
         raise InputError(
             f"it cannot be read as a table: {reason}",
             where=where,
@@ -114,6 +125,23 @@ def _delimiter(content: bytes) -> str:
     return max(DELIMITERS, key=lambda sign: (head.count(sign), -DELIMITERS.index(sign)))
 
 
+def _refuse_repeated(content: bytes, separator: str, where: str) -> None:
+    """Refuse a header that names a column twice: which of the two is meant, nobody knows."""
+    import polars as pl  # noqa: PLC0415
+
+    head = pl.read_csv(
+        io.BytesIO(content), separator=separator, has_header=False, n_rows=1, infer_schema=False
+    )
+    names = [name or "" for name in head.row(0)]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"{names.count(name)} columns are called {name!r}",
+                where=where,
+                fix="give each column of the header a name of its own",
+            )
+
+
 def _numbers(column: pl.Series) -> pl.Series:
     """Return a column of texts as numbers, if every one of them is written as a number."""
     import polars as pl  # noqa: PLC0415
@@ -122,5 +150,28 @@ def _numbers(column: pl.Series) -> pl.Series:
     if column.null_count() < len(column):
         for pattern, kind in kinds:
             if column.str.contains(pattern).all():  # missing ones do not count
-                return column.cast(kind)
+                return column if kind == pl.Float64 and _loses(column) else column.cast(kind)
     return column
+
+
+def _loses(column: pl.Series) -> bool:
+    """Tell whether different numbers would become equal as floats, or whole ones lose digits.
+
+    Long ones are codes of cards and accounts more often than numbers.
+    """
+    import polars as pl  # noqa: PLC0415
+
+    texts = column.drop_nulls().unique()
+    short = (texts.str.len_bytes() <= SAFE) & ~texts.str.contains("[eE]")
+    if short.all():
+        return False
+    floats = texts.cast(pl.Float64)
+    gone = (floats == 0) & texts.str.contains(r"^-?[0-9.]*[1-9]")
+    if gone.any() or not floats.is_finite().all():
+        return True
+    # Exponents are small from here on, but for those of zeros.
+    pairs = [(Decimal(text), text, n) for text, n in zip(texts, floats, strict=True) if n]
+    for exact, text, number in pairs:
+        if "e" not in text.lower() and exact == int(exact) and exact != Decimal(repr(number)):
+            return True
+    return len({exact for exact, _, _ in pairs}) != floats.filter(floats != 0).n_unique()

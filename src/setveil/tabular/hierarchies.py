@@ -16,9 +16,10 @@ from setveil.data.naming import some
 from setveil.data.table import frozen
 from setveil.data.taxonomy import Taxonomy
 from setveil.errors import InputError, ParameterError
+from setveil.tabular.columns import distinct_values, quasi_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -236,32 +237,6 @@ def value_trees(
     return [value_tree(table[name], given.get(name)) for name in table.columns]
 
 
-def quasi_columns(
-    frame: Any,  # noqa: ANN401
-    quasi: Sequence[str],
-    hierarchies: Iterable[str] = (),
-) -> list[str]:
-    """Return the quasi-identifying columns once each, or say what is wrong with them."""
-    if isinstance(quasi, str) or not quasi:
-        raise ParameterError(
-            "no quasi-identifying columns are given", fix="name the columns that people may know"
-        )
-    names = list(dict.fromkeys(quasi))
-    table = as_polars(frame, names)
-    for name in names:
-        if table.schema[name].is_nested():
-            raise InputError(
-                f"the column {name!r} holds lists or structures", fix="name columns of plain values"
-            )
-    strange = [name for name in hierarchies if name not in names]
-    if strange:
-        raise ParameterError(
-            f"a hierarchy is given for {some(strange)}, which is no quasi-identifying column",
-            fix=f"give hierarchies for {some(names)} only",
-        )
-    return names
-
-
 def value_tree(column: pl.Series, hierarchy: Hierarchy | None = None) -> ValueTree:
     """Return the tree of a column's values; see :func:`value_trees`.
 
@@ -293,34 +268,6 @@ def flat_tree(column: pl.Series) -> ValueTree:
         (top, MISSING if value is None else ((1, i), str(value))) for i, value in enumerate(values)
     ]
     return _tree_of(column.name, paths, places)
-
-
-def distinct_values(column: pl.Series) -> tuple[list[Any], Int64Array]:
-    """Return the sorted values of a column, a missing one first, and the place of each row's.
-
-    Numbers stay numbers, and whole ones become whole; everything else becomes text.
-
-    >>> import polars as pl
-    >>> values, places = distinct_values(pl.Series([2.0, None, 1.0]))
-    >>> values, places.tolist()
-    ([None, 1, 2], [2, 0, 1])
-    """
-    import polars as pl  # noqa: PLC0415  (only on demand)
-
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-        if column.is_infinite().any():
-            raise InputError(
-                f"the column {column.name!r} holds an infinite number", fix="leave these rows out"
-            )
-        whole = column.cast(pl.Int64, strict=False)
-        if whole.null_count() == column.null_count() and bool((whole == column).all()):
-            column = whole
-    elif not column.dtype.is_numeric():
-        column = column.cast(pl.String)
-    missing = int(column.null_count() > 0)
-    places = column.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1 + missing
-    return column.unique().sort(nulls_last=False).to_list(), places
 
 
 def _interval_paths(

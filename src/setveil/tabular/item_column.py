@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from setveil.errors import InputError
+from setveil.tabular.columns import exact_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,12 +27,21 @@ def item_sets(column: pl.Series) -> list[tuple[str, ...]]:
     """
     import polars as pl  # noqa: PLC0415
 
-    if isinstance(column.dtype, pl.List | pl.Array):
-        cells = column.to_list()
+    kind = column.dtype
+    inner = kind.inner if isinstance(kind, pl.List | pl.Array) else kind
+    if inner.is_object() or inner == pl.Binary:
+        raise InputError(
+            f"the column {column.name!r} holds bytes or objects", fix="convert it to text first"
+        )
+    if isinstance(kind, pl.List | pl.Array):
+        lists = column if isinstance(kind, pl.List) else column.arr.to_list()
+        if inner.is_temporal():
+            lists = lists.list.eval(pl.element().dt.to_string("iso"))
+        cells = lists.to_list()
     elif column.dtype == pl.String:
         cells = [(text or "").split(SEPARATOR) for text in column.to_list()]
     else:
-        cells = [[] if value is None else [value] for value in column.to_list()]
+        cells = [[] if value is None else [value] for value in exact_times(column).to_list()]
     found = []
     for cell in cells:
         items = {str(item).strip() for item in cell or () if item is not None}

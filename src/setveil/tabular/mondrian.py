@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.anonymize.base import check_enough, check_k
-from setveil.data.frames import as_polars
-from setveil.tabular.hierarchies import ANY, distinct_values, quasi_columns, value_tree
+from setveil.tabular.columns import distinct_values, quasi_columns, whole_table
+from setveil.tabular.hierarchies import ANY, value_tree
 from setveil.tabular.partitioned import Partitioned, publish
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def mondrian(
     check_k(k)
     given = dict(hierarchies or {})
     names = quasi_columns(frame, quasi, given)
-    table = as_polars(frame, None)
+    table = whole_table(frame)
     check_enough(table, k)
     columns = [
         _TreeColumn(tree=value_tree(table[name], given[name]))

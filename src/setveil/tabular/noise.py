@@ -11,6 +11,7 @@ import numpy.typing as npt
 from setveil.data.frames import as_polars
 from setveil.data.table import frozen
 from setveil.errors import InputError, ParameterError
+from setveil.tabular.columns import is_number, whole_table
 from setveil.tabular.partitioned import by_content
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def add_noise(
     R. Brand: Microdata protection through noise addition, Inference Control in Statistical
     Databases, LNCS 2316, 2002.
     """
-    table = as_polars(frame, None)
+    table = whole_table(frame)
     names = _numeric(table) if columns is None else list(dict.fromkeys(columns))
     values = numeric_values(table, names)
     if not len(values):
@@ -165,8 +166,14 @@ def _deviations(
                 "deviations are given for other columns than those that get noise",
                 fix=f"give one for each of {', '.join(names)}",
             )
+        wrong = [name for name in names if not is_number(given[name])]
+        if wrong:
+            raise ParameterError(
+                f"the standard deviation in {wrong[0]!r} is {given[wrong[0]]!r}",
+                fix="use a number above 0",
+            )
         noise = np.array([float(given[name]) for name in names])
-    elif isinstance(share, bool) or not 0 < share < float("inf"):
+    elif not is_number(share) or not 0 < share < float("inf"):
         raise ParameterError(f"share is {share!r}", fix="use a number above 0, such as 0.5")
     else:
         noise = share * values.std(axis=0)

@@ -98,6 +98,41 @@ def by_content(table: pl.DataFrame) -> Int64Array:
     return order
 
 
+def content_ranks(table: pl.DataFrame) -> Int64Array:
+    """Return for each row how many different rows come before it, so that equal rows are equal.
+
+    >>> import polars as pl
+    >>> content_ranks(pl.DataFrame({"a": [2, 1, 1], "b": ["x", "z", "z"]})).tolist()
+    [1, 0, 0]
+    """
+    import polars as pl  # noqa: PLC0415
+
+    order = by_content(table)
+    ranks = np.empty(len(order), dtype=np.int64)
+    steps = table[order.tolist()].select(pl.struct(pl.all()).rle_id())
+    ranks[order] = steps.to_series().to_numpy()
+    return ranks
+
+
+def drawn_order(
+    table: pl.DataFrame, known: Sequence[Int64Array], rng: np.random.Generator | None
+) -> Int64Array:
+    """Return an order of the rows by some numbers of each; of equal ones chance decides.
+
+    Were they left in the order of their other columns, or of the input, the order would tell of
+    these. The operating system's chance, or `rng`, is applied to the sorted rows, so that the
+    same draw gives the same whatever the input's order.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [40, 30, 30], "ill": ["flu", "gout", "hiv"]})
+    >>> drawn_order(table, [table["age"].to_numpy()], np.random.default_rng(1)).tolist()[2]
+    0
+    """
+    generator = np.random.default_rng() if rng is None else rng
+    mixed = by_content(table)[generator.permutation(len(table))]
+    return mixed[np.lexsort([numbers[mixed] for numbers in reversed(known)])]
+
+
 def _classes(quasi: pl.DataFrame) -> Int64Array:
     """Give the distinct rows numbers in the order of their first appearance."""
     seen: dict[tuple[object, ...], int] = {}

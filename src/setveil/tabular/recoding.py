@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.anonymize.base import check_enough, check_k
-from setveil.data.frames import as_polars
-from setveil.tabular.hierarchies import flat_tree, quasi_columns, value_tree
+from setveil.tabular.columns import quasi_columns, whole_table
+from setveil.tabular.hierarchies import flat_tree, value_tree
 from setveil.tabular.partitioned import publish
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def prepared(
     check_k(k)
     given = dict(hierarchies or {})
     names = quasi_columns(frame, quasi, given)
-    table = as_polars(frame, None)
+    table = whole_table(frame)
     check_enough(table, k)
     trees = [
         flat_tree(table[name]) if flat else value_tree(table[name], given.get(name))

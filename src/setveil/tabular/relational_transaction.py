@@ -17,8 +17,10 @@ from setveil.errors import ParameterError
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.tabular.check_relational_transaction import KKmAnonymity
 from setveil.tabular.classes import named_columns
+from setveil.tabular.columns import whole_table
 from setveil.tabular.item_column import item_sets
 from setveil.tabular.mondrian import mondrian
+from setveil.tabular.partitioned import by_content, content_ranks, drawn_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,6 +81,7 @@ def relational_transaction(
     taxonomy: Taxonomy | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     method: Anonymizer | None = None,
+    rng: np.random.Generator | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RelationalTransaction:
     """Make a table with a set-valued column (k, k^m)-anonymous.
@@ -109,6 +112,9 @@ def relational_transaction(
     method
         What is run in each class: a method that takes a taxonomy and promises k^m-anonymity with
         at least k and m. HgHs if not given, which generalizes and suppresses, and always can.
+    rng
+        For research; otherwise the operating system's chance. It draws which of equal rows comes
+        first, for methods that publish equal records differently; HgHs and AprioriKm do not.
     progress
         Called with what is done, how many classes and of how many.
 
@@ -138,10 +144,13 @@ def relational_transaction(
     once. The promise is the same.
     """
     promise = KKmAnonymity(quasi=named_columns("quasi", quasi), items=items, k=k, m=m)
-    given = as_polars(frame, None)
     as_polars(frame, [*promise.quasi, items])  # says so where a column is not there
-    # In an order of their own from here on: nothing that follows can depend on that of the input.
-    start = _by_content(given.with_columns(_list_column(items, item_sets(given[items]))))
+    given = whole_table(frame)
+    sorted_items = given.with_columns(_list_column(items, item_sets(given[items])))
+    # In an order of their own from here on: nothing that follows can depend on that of the input,
+    # nor, among rows that are alike in what is known, on columns that nobody knows.
+    known = content_ranks(sorted_items.select(*promise.quasi, items))
+    start = drawn_order(sorted_items, [known], rng)
     table = given[start.tolist()]
     sets = item_sets(table[items])
     originals = TransactionTable.from_rows(sets)
@@ -171,7 +180,7 @@ def relational_transaction(
         *(plain.frame[name] for name in promise.quasi),
         _list_column(items, [shown[row] for row in plain.key.tolist()]),
     )
-    order = _by_content(both)
+    order = by_content(both)
     return RelationalTransaction(
         frame=both[order.tolist()],
         promise=promise,
@@ -230,12 +239,6 @@ def _list_column(name: str, sets: Sequence[tuple[str, ...]]) -> pl.Series:
     import polars as pl  # noqa: PLC0415
 
     return pl.Series(name, [list(items) for items in sets], dtype=pl.List(pl.String))
-
-
-def _by_content(table: pl.DataFrame) -> Int64Array:
-    """Return the order of the rows by what they hold, as texts; missing values come first."""
-    texts = [[(value is not None, str(value)) for value in row] for row in table.iter_rows()]
-    return np.array(sorted(range(len(texts)), key=texts.__getitem__), dtype=np.int64)
 
 
 def _occurrences(

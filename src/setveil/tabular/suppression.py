@@ -9,7 +9,7 @@ import numpy as np
 
 from setveil.errors import InfeasibleError
 from setveil.tabular.cell import local_recoding
-from setveil.tabular.partitioned import by_content, publish
+from setveil.tabular.partitioned import drawn_order, publish
 from setveil.tabular.recoding import Classes, combined, prepared, published
 from setveil.tabular.sibling import told_nodes
 
@@ -113,6 +113,7 @@ def suppress_cells(
     *,
     quasi: Sequence[str],
     k: int,
+    rng: np.random.Generator | None = None,
 ) -> Partitioned:
     """Replace single cells by ``*`` until the table is k-anonymous.
 
@@ -125,6 +126,8 @@ def suppress_cells(
     ----------
     frame, quasi, k
         As for :func:`suppress_records`.
+    rng
+        Draws which of equal rows are told, as for :func:`~setveil.tabular.cell.cell`.
 
     Examples
     --------
@@ -139,7 +142,7 @@ def suppress_cells(
     """
     table, trees = prepared(frame, quasi, k, flat=True)
     trees = [tree.contracted() for tree in trees]
-    nodes = local_recoding(trees, k, by_content(table))
+    nodes = local_recoding(trees, k, drawn_order(table, [tree.codes for tree in trees], rng))
     return published(table, trees, nodes, k, notes=[_suppressed(trees, nodes)])
 
 

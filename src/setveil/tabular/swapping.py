@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.data.frames import as_polars
 from setveil.data.table import frozen
 from setveil.errors import InputError, ParameterError
-from setveil.tabular.hierarchies import distinct_values, quasi_columns
+from setveil.tabular.columns import distinct_values, is_number, quasi_columns, whole_table
 from setveil.tabular.partitioned import by_content
 
 if TYPE_CHECKING:
@@ -92,9 +91,9 @@ def swap(
     U.S. Bureau of the Census, 1996.
     """
     names = quasi_columns(frame, columns)
-    table = as_polars(frame, None)
+    table = whole_table(frame)
     for name, value in (("share", share), ("window", window)):
-        if isinstance(value, bool) or not 0 < value <= 1:
+        if not is_number(value) or not 0 < value <= 1:
             raise ParameterError(f"{name} is {value!r}", fix="use a number above 0, at most 1")
     if len(table) < 2:
         raise InputError("a table of fewer than two rows has nothing to swap", fix="check the file")

@@ -284,7 +284,7 @@ def _intro(rows: list[Row]) -> str:
 
 
 def _settings(rows: list[Row]) -> list[tuple[int, int]]:
-    return list(dict.fromkeys((row["k"], row["size"]) for row in rows))
+    return sorted({(row["k"], row["size"]) for row in rows})
 
 
 def _goals(rows: list[Row]) -> str:

@@ -29,7 +29,7 @@ ifneq ($(wildcard $(PEERS)/.installed),)
 export SETVEIL_PEERS ?= $(abspath $(PEERS))/bin/python
 endif
 
-.PHONY: help demo peers test test-all check format bench bench-small experiments clean
+.PHONY: help demo docs peers test test-all check format bench bench-small experiments clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,7 +56,11 @@ $(VENV)/.installed-%: $(VENV)/.installed
 demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report
 	@$(BIN)/setveil demo
 
-test: $(VENV)/.installed-test ## install what tests need, run all but the slow ones
+docs: $(VENV)/.installed-docs ## build the docs as a site, offline; any warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "build/site/index.html"
+
+test: $(VENV)/.installed-test $(VENV)/.installed-docs ## install what tests need, run all but the slow ones
 	@$(PYTEST) -m "not slow"
 
 $(PEERS)/.installed: pyproject.toml
@@ -68,7 +72,7 @@ $(PEERS)/.installed: pyproject.toml
 
 peers: $(PEERS)/.installed ## install pycanon and OpenDP beside it; `make test` then compares with them
 
-test-all: $(VENV)/.installed-test ## run every test, the slow ones too
+test-all: $(VENV)/.installed-test $(VENV)/.installed-docs ## run every test, the slow ones too
 	@$(PYTEST)
 
 check: $(VENV)/.installed-check $(VENV)/.installed-test ## ruff, formatting, mypy strict

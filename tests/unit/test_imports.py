@@ -47,11 +47,11 @@ ALLOWED = {
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "measure",
+        "relatedness", "attack", "measure",
     },
     "report": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "measure", "audit",
+        "relatedness", "attack", "measure", "audit",
     },
 }  # fmt: skip
 TYPES_ONLY = {"release": {"guarantee"}}  # annotations that are never imported when running
@@ -148,11 +148,14 @@ def test_help_loads_nothing_heavy_and_no_command():
     [
         "anonymize",
         "attack",
+        "audit",
         "demo",
         "extract",
+        "harden",
         "index",
         "inspect",
         "measure",
+        "report",
         "select",
         "table",
         "table_anonymity",

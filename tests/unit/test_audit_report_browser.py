@@ -7,16 +7,45 @@ import html
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 from pathlib import Path
 
 import pytest
+from tests.conftest import missing_component
 from tests.unit import audit_results as made
 from tests.unit.audit_results import EVIL
-from tests.unit.test_report_browser import FLAGS, brightness, browser  # noqa: F401  (a fixture)
 
 from setveil.report import render_audit
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--allow-file-access-from-files",
+    "--virtual-time-budget=5000",
+    "--dump-dom",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = shutil.which("chromium")
+    if found is None:
+        missing_component("chromium is not installed")
+    return found
+
+
+def brightness(rgb):
+    return sum(rgb[:3]) / 3
+
 
 # A page around the report looks into it, and does what a reader does.
 AROUND = """<!doctype html><iframe src="report.html" width="WIDTH" height="900"></iframe>
@@ -100,7 +129,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(browser, folder, name, *more):  # noqa: F811  (the fixture's value)
+def run(browser, folder, name, *more):
     done = subprocess.run(
         [browser, *FLAGS, "--enable-logging=stderr", f"--user-data-dir={folder / name}", *more],
         capture_output=True,
@@ -119,7 +148,7 @@ def scheme(dark):
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
-def test_reads_well_and_answers(browser, folder, width, dark):  # noqa: F811
+def test_reads_well_and_answers(browser, folder, width, dark):
     around = folder / f"around-{width}.html"
     around.write_text(AROUND.replace("WIDTH", str(width)), encoding="utf-8")
     body = run(browser, folder, f"profile-{width}", scheme(dark), around.as_uri())
@@ -166,7 +195,7 @@ def test_reads_well_and_answers(browser, folder, width, dark):  # noqa: F811
     ("name", "width"),
     [("light", 1200), ("dark", 1200), ("phone", 500), ("no-script", 1200)],
 )
-def test_screenshots(browser, folder, name, width):  # noqa: F811
+def test_screenshots(browser, folder, name, width):
     page = "plain" if name == "no-script" else "report"
     kept = Path(os.environ.get("SETVEIL_SCREENSHOTS", folder))
     kept.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ def test_codes_with_leading_zeros_stay_texts(tmp_path):
 def test_bad_files_are_told(tmp_path, content):
     file = tmp_path / "bad.csv"
     file.write_bytes(content)
-    with pytest.raises(InputError, match=r"bad\.csv: "):
+    with pytest.raises(InputError, match=r"bad\.csv(, line 2)?: "):
         read_frame(file)
 
 
@@ -88,6 +88,23 @@ def test_a_repeated_column_is_refused(tmp_path, head):
     file.write_text(f"{head}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"a\.csv: 2 columns are called"):
         read_frame(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "fields"),
+    [("a,b\n1,2\n3\n", 3, 1), ("a,b\n1,2,3\n", 2, 3), ('a,b\n"1\n2",3\n4\n', 4, 1)],
+)
+def test_rows_of_another_length_are_refused(tmp_path, text, line, fields):
+    file = tmp_path / "a.csv"
+    file.write_text(text)
+    with pytest.raises(InputError, match=rf"a\.csv, line {line}: the row has {fields} fields"):
+        read_frame(file)
+
+
+def test_an_empty_field_and_a_last_empty_line_are_no_lack(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("\ufeffa,b\r\n1,\r\n,2\r\n", encoding="utf-8")
+    assert read_frame(file).rows() == [(1, None), (None, 2)]
 
 
 def test_what_is_called_parquet_and_is_none(tmp_path):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,32 @@ def check_degree(letter: str, value: object) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 2:
         raise ParameterError(f"{letter} is {value!r}", fix="use a whole number of at least 2")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BandMethod:
+    """A method whose groups are made along a band: what all of them take.
+
+    >>> BandMethod(p=4).alpha
+    3
+    >>> BandMethod(alpha=0)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: alpha is 0. To fix: use a whole number of at least 1.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+
+    p: int = field(
+        default=5, metadata={"doc": "at most one record in p of a group holds a sensitive item"}
+    )
+    alpha: int = field(
+        default=3, metadata={"doc": "neighbours looked at on either side, as a multiple of p"}
+    )
+
+    def __post_init__(self) -> None:
+        check_degree("p", self.p)
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, int) or self.alpha < 1:
+            raise ParameterError(f"alpha is {self.alpha!r}", fix="use a whole number of at least 1")
 
 
 class Split(NamedTuple):

@@ -123,6 +123,7 @@ def _described(command: "Callable[..., None]", name: str, line: str) -> "Callabl
 def _finish(done: "Partitioned", out: str, name: str, *, before: int, json: bool) -> None:
     """Check the table by itself, write it, and say what it promises."""
     from setveil.tabular.check_anonymity import KAnonymity
+    from setveil.tabular.classes import many
     from setveil.tabular.files import write_frame
 
     promise = KAnonymity(quasi=done.quasi, k=done.k)
@@ -144,7 +145,7 @@ def _finish(done: "Partitioned", out: str, name: str, *, before: int, json: bool
             "notes": list(done.notes),
         },
         [
-            f"{out}: {len(done):,} rows in {classes:,} classes by {name}",
+            f"{out}: {many(len(done), 'row')} in {many(classes, 'class', 'classes')} by {name}",
             *(f"note: {note}" for note in done.notes),
         ],
         json=json,

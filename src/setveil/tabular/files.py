@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from decimal import Decimal
 from pathlib import PurePath
@@ -70,9 +71,9 @@ def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) ->
         if content.lstrip().startswith(b"{"):
             return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
         separator = _delimiter(content) if delimiter is None else checked_delimiter(delimiter)
-        _refuse_repeated(content, separator, where)
+        _check_shape(content, separator, where)
         texts = pl.read_csv(io.BytesIO(content), separator=separator, infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError, ValueError, UnicodeError) as error:
+    except (pl.exceptions.PolarsError, OSError, ValueError, csv.Error) as error:
         reason = str(error).strip().partition("\n")[0]
         if not reason.isprintable():  # it may quote what it could not read
             reason = "its content is no text"
@@ -125,20 +126,26 @@ def _delimiter(content: bytes) -> str:
     return max(DELIMITERS, key=lambda sign: (head.count(sign), -DELIMITERS.index(sign)))
 
 
-def _refuse_repeated(content: bytes, separator: str, where: str) -> None:
-    """Refuse a header that names a column twice: which of the two is meant, nobody knows."""
-    import polars as pl  # noqa: PLC0415
+def _check_shape(content: bytes, separator: str, where: str) -> None:
+    """Refuse a header that names a column twice, and rows that lack fields.
 
-    head = pl.read_csv(
-        io.BytesIO(content), separator=separator, has_header=False, n_rows=1, infer_schema=False
-    )
-    names = [name or "" for name in head.row(0)]
+    Which of two columns is meant, nobody knows; nor which field is the one that lacks.
+    """
+    rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator)
+    names = next(rows, [])
     for name in names:
         if names.count(name) > 1:
             raise InputError(
                 f"{names.count(name)} columns are called {name!r}",
                 where=where,
                 fix="give each column of the header a name of its own",
+            )
+    for row in rows:
+        if row and len(row) != len(names):
+            raise InputError(
+                f"the row has {len(row)} fields, and the header {len(names)}",
+                where=f"{where}, line {rows.line_num}",
+                fix="give every row a field for each column; a missing value is an empty field",
             )
 
 

@@ -24,7 +24,13 @@ ifneq ($(wildcard $(DATA)),)
 export SETVEIL_DATA ?= $(DATA)
 endif
 
-.PHONY: help demo test test-all check format bench bench-small clean
+# Libraries that do the same as some of our checks live in an environment of their own.
+PEERS := .venv-peers
+ifneq ($(wildcard $(PEERS)/.installed),)
+export SETVEIL_PEERS ?= $(abspath $(PEERS))/bin/python
+endif
+
+.PHONY: help demo docs peers test test-all check format bench bench-small experiments clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,10 +57,23 @@ $(VENV)/.installed-%: $(VENV)/.installed
 demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report
 	@$(BIN)/setveil demo
 
-test: $(VENV)/.installed-test ## install what tests need, run all but the slow ones
+docs: $(VENV)/.installed-docs ## build the docs as a site, offline; any warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "build/site/index.html"
+
+test: $(VENV)/.installed-test $(VENV)/.installed-docs ## install what tests need, run all but the slow ones
 	@$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.installed-test ## run every test, the slow ones too
+$(PEERS)/.installed: pyproject.toml
+	@echo "installing what our checks are compared with ..."
+	@"$(PYTHON)" -m venv --clear $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1,<27'
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --group peers
+	@touch $@
+
+peers: $(PEERS)/.installed ## install pycanon and OpenDP beside it; `make test` then compares with them
+
+test-all: $(VENV)/.installed-test $(VENV)/.installed-docs ## run every test, the slow ones too
 	@$(PYTEST)
 
 check: $(VENV)/.installed-check $(VENV)/.installed-test ## ruff, formatting, mypy strict
@@ -72,5 +91,8 @@ bench: $(VENV)/.installed-test ## measure everything; writes docs/performance.md
 bench-small: $(VENV)/.installed-test ## the same on small data, in a minute or two
 	@$(BIN)/python -m benchmarks --small
 
+experiments: $(VENV)/.installed-test ## the papers' experiments on less data, in minutes; FULL=1 for all of docs/results.md
+	@$(BIN)/python -m experiments $(if $(FULL),,--small)
+
 clean: ## remove the environment and what tools left
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis setveil-demo
+	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis setveil-demo

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import resource
 from functools import cache, partial
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from tests.reference import disassociation as reference
 
+from benchmarks.nouns import noun_datasets
 from benchmarks.row import Row, timed
 from setveil.anonymize import Disassociate, SafeDisassociate
 from setveil.anonymize.cluster_chunks import chunk_clusters
+from setveil.attack import ABA, Prior, SemanticPrior
+from setveil.data.embeddings import Vectors
 from setveil.data.synthetic import lookalike
 from setveil.engine import Local
+from setveil.relatedness import Embedding
 
 if TYPE_CHECKING:
     from setveil.data import TransactionTable
@@ -97,6 +103,28 @@ def against_plain_python(*, small: bool) -> list[Row]:
     return [Row(name=name, value=slow / fast, unit="×", least=None if small else 10)]
 
 
+def attacks(*, small: bool) -> list[Row]:
+    """Time of attacks on 1,000 Wikipedia paragraphs, once the vectors are loaded."""
+    folder = os.environ.get("SETVEIL_DATA")
+    if small or not folder:
+        return []
+    data = Path(folder)
+    table, _ = noun_datasets(data, small=True)["Wikipedia nouns"]
+    glove = Embedding(Vectors.read(data / "glove_100d_small_f16.npz"))
+    release = Disassociate(k=K, m=M, refine=False).anonymize(table.take(np.arange(1_000))).release
+    found = []
+    for title, attack, most in (
+        ("Random and Prior", Prior(), None),
+        ("ABA, GloVe, with both baselines", ABA(), 10.0),
+        ("semantic-prior, GloVe, with both baselines", SemanticPrior(), None),
+    ):
+        known = {} if isinstance(attack, Prior) else {"relatedness": glove}
+        seconds, _ = timed(partial(attack.run, release, **known), repeat=1)
+        what = f"1,000 Wikipedia paragraphs, k = {K}, m = {M}: {title}"
+        found.append(Row(name=what, value=seconds, unit="s", most=most))
+    return found
+
+
 def run(*, small: bool) -> list[Row]:
     """Run everything of this file."""
     made(case(1_000), Disassociate(k=K))  # compiles
@@ -105,4 +133,5 @@ def run(*, small: bool) -> list[Row]:
         *large(small=small),
         *growth(small=small),
         *against_plain_python(small=small),
+        *attacks(small=small),
     ]

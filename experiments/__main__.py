@@ -6,54 +6,86 @@ import argparse
 import csv
 import importlib
 import os
-import re
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.claims import claims_table
 from setveil.data.whole_file import write_whole
 from setveil.errors import SetveilError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
 
-EXPERIMENTS = ("elimination", "reassociation", "equivocation")
+    from experiments.claims import Claim
+
+EXPERIMENTS = (
+    "elimination", "reassociation", "generalization", "uncertainty", "equivocation",
+)  # fmt: skip
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "results.md"
 UNIT = "unit"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where figures are kept, and the page about them."""
+
+    results: Path
+    page: Path
+
+    @classmethod
+    def of(cls, *, small: bool) -> Place:
+        """Return the place of all figures, or that of a quick look, which is not kept."""
+        root = HERE.parent
+        if small:
+            quick = root / "build" / "experiments"
+            return cls(results=quick, page=quick / "results.md")
+        return cls(results=HERE / "results", page=root / "docs" / "results.md")
+
+    def csv(self, experiment: ModuleType) -> Path:
+        """Return the file of an experiment's figures."""
+        return self.results / f"{experiment.NAME}.csv"
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run one experiment, keep its figures, and write its part of the page."""
+    """Run experiments, keep their figures, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("name", choices=EXPERIMENTS)
-    parser.add_argument("--seeds", type=int, default=5, help="repetitions (5)")
+    parser.add_argument("names", nargs="*", choices=[*EXPERIMENTS, []], metavar="NAME",
+                        help=f"which: {', '.join(EXPERIMENTS)} (all)")  # fmt: skip
+    parser.add_argument("--seeds", type=int, help="repetitions (5; with --small 2)")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     parser.add_argument("--report", action="store_true", help="only write the page anew")
+    parser.add_argument("--small", action="store_true",
+                        help="a quick look: less data, into build/experiments")  # fmt: skip
     chosen = parser.parse_args(arguments)
-    experiment = importlib.import_module(f"experiments.{chosen.name}")
-    kept = HERE / "results" / f"{chosen.name}.csv"
+    place = Place.of(small=chosen.small)
+    seeds = chosen.seeds or (2 if chosen.small else 5)
     try:
-        rows = [] if chosen.again else _read(kept)
-        if not chosen.report:
-            rows = _measure(experiment, rows, chosen.seeds, chosen.workers, kept)
-        _write_part(experiment, rows)
+        for name in () if chosen.report else chosen.names or EXPERIMENTS:
+            experiment = importlib.import_module(f"experiments.{name}")
+            rows = [] if chosen.again else _read(place.csv(experiment))
+            units = experiment.units(seeds, small=chosen.small)
+            _measure(experiment, rows, units, chosen.workers, place.csv(experiment))
+        modules = [importlib.import_module(f"experiments.{name}") for name in EXPERIMENTS]
+        write_page(modules, place)
     except SetveilError as error:
         print(error, file=sys.stderr)
         return 2
+    print(place.page, file=sys.stderr)
     return 0
 
 
 def _measure(
-    experiment: ModuleType, rows: list[dict[str, Any]], seeds: int, workers: int, kept: Path
+    experiment: ModuleType, rows: list[dict[str, Any]], units: list[Any], workers: int, kept: Path
 ) -> list[dict[str, Any]]:
     done = {row[UNIT] for row in rows}
-    todo = [unit for unit in experiment.units(seeds) if _label(unit) not in done]
+    todo = [unit for unit in units if _label(unit) not in done]
     # Many small products: threads of the linear algebra would only wait for each other.
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
@@ -63,7 +95,8 @@ def _measure(
             rows += [{UNIT: jobs[job], **row} for row in job.result()]
             _keep(rows, kept)
             took = time.perf_counter() - started
-            print(f"{number} of {len(todo)} after {took:,.0f} s: {jobs[job]}", file=sys.stderr)
+            said = f"{number} of {len(todo)} after {took:,.0f} s: {jobs[job]}"
+            print(f"{experiment.NAME}: {said}", file=sys.stderr)
     return rows
 
 
@@ -95,24 +128,34 @@ def _keep(rows: list[dict[str, Any]], kept: Path) -> None:
     for row in sorted(rows, key=lambda row: str(list(row.values()))):
         cells = [f"{cell:.5g}" if isinstance(cell, float) else cell for cell in row.values()]
         lines.append(["" if cell is None else str(cell) for cell in cells])
-    kept.parent.mkdir(exist_ok=True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
     text = "\n".join(",".join(f'"{c}"' if "," in c else c for c in line) for line in lines)
     write_whole(kept, text + "\n")
 
 
-def _write_part(experiment: ModuleType, rows: list[dict[str, Any]]) -> None:
-    """Replace an experiment's part of the page, or add it."""
-    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Results\n"
-    start, end = f"<!-- {experiment.NAME} -->", f"<!-- end of {experiment.NAME} -->"
-    command = f"`python -m experiments {experiment.NAME}`"
-    part = f"{start}\n## {experiment.TITLE}\n\nMeasured by {command}.\n\n"
-    part += f"{experiment.report(rows)}\n{end}"
-    pattern = re.compile(f"{re.escape(start)}.*{re.escape(end)}", re.DOTALL)
-    if pattern.search(page):
-        page = pattern.sub(lambda _: part, page)
-    else:
-        page = f"{page.rstrip()}\n\n{part}\n"
-    write_whole(PAGE, page)
+def write_page(experiments: Sequence[ModuleType], place: Place) -> None:
+    """Write the page from all figures that are there: every claim first, then each experiment."""
+    claims: list[Claim] = []
+    parts = []
+    for experiment in experiments:
+        rows = _read(place.csv(experiment))
+        if not rows:
+            continue
+        own = experiment.claims(rows)
+        claims += own
+        parts.append(
+            f"## {experiment.TITLE}\n\nMeasured by `python -m experiments {experiment.NAME}`.\n\n"
+            f"{experiment.report(rows, place.page)}"
+        )
+    place.page.parent.mkdir(parents=True, exist_ok=True)
+    intro = (
+        "Every figure on this page was written by `python -m experiments`, none by hand. A claim "
+        "*holds* or *does not hold* where the whole 95% interval lies on one side of its bound; "
+        "otherwise we *cannot tell here*."
+    )
+    summary = f"## Claims of the papers\n\n{claims_table(claims)}"
+    text = "\n\n".join(["# Results", intro, summary, *parts])
+    write_whole(place.page, text + "\n")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ import tempfile
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.elimination_report import KS, MIDDLE, claims, report
 from experiments.noun_texts import (
     FILES,
     GLOVE,
@@ -22,7 +22,6 @@ from experiments.noun_texts import (
     split,
     texts_of,
 )
-from experiments.tables import Column, chosen, markdown, over_seeds
 from setveil.anonymize import Coat
 from setveil.attack import EC, GBA, MDA, RA, RBA, TBA, WBA, Shadow
 from setveil.data.embeddings import Vectors
@@ -41,14 +40,14 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+__all__ = ["NAME", "TITLE", "claims", "report", "run", "units"]
+
 NAME = "elimination"
 TITLE = "Elimination: which members of a generalized item were added"
 SHARES = (Fraction(4, 100), Fraction(10, 100))
-KS = (2, 4, 6)
-MIDDLE = 4
-"""The k of the goals."""
 SAMPLE = 602
 """Records of the smaller MedQuAD table: as many as half of the Wikipedia paragraphs are."""
+SMALL = 150
 FIGURES = (
     "precision", "recall", "f1", "kept_f1", "auc", "ece", "sure", "sure_precision",
     "auc_control", "f1_all", "kept_f1_ra", "cell_density",
@@ -79,12 +78,14 @@ class Unit:
         return self.collection + (f", {self.most} records" if self.most else "")
 
 
-def units(seeds: int) -> list[Unit]:
+def units(seeds: int, *, small: bool = False) -> list[Unit]:
     """Return what there is to do.
 
     >>> len(units(5))
     20
     """
+    if small:
+        return [Unit(collection="Wikipedia", seed=seed, most=SMALL) for seed in range(seeds)]
     return [
         Unit(collection=collection, seed=seed, objective=objective, most=most)
         for collection, objective, most in (
@@ -220,138 +221,3 @@ def _wordnet() -> WuPalmer:
 def _far(collection: str, folder: str) -> CorpusIndex:
     other = next(name for name in FILES if name != collection)
     return build_index([*texts_of(other), *glosses()], Path(folder, "far.index"))
-
-
-# --- what is said about it ------------------------------------------------------------------------
-
-GOALS = (
-    ("Shadow", "shadow", "auc", "least", 0.95),
-    ("Shadow", "shadow", "kept_f1", "least", 0.80),
-    ("Shadow", "shadow", "ece", "most", 0.02),
-    ("Shadow", "shadow", "sure_precision", "least", 0.98),
-    ("EC", "ec", "kept_f1", "least", 0.80),
-)
-WORDS = {
-    "auc": "AUC", "kept_f1": "F on kept", "f1": "F on added", "ece": "calibration error",
-    "sure_precision": "precision at p ≥ .95", "precision": "precision", "recall": "recall",
-    "auc_control": "AUC, contexts exchanged", "cell_density": "cell density",
-    "f1_all": "F of eliminating all",
-}  # fmt: skip
-
-
-def report(rows: list[Row]) -> str:
-    """Return the part of docs/results.md about these figures."""
-    return "\n\n".join([_intro(rows), _goals(rows), *_by_k(rows), _objectives(rows)])
-
-
-def _intro(rows: list[Row]) -> str:
-    seeds = len({row["seed"] for row in rows})
-    return (
-        "Records are documents as sets of nouns: words that the tagger calls nouns and WordNet "
-        "knows as such. Half of a collection's documents, drawn anew for each of "
-        f"{seeds} seeds, are the private records; COAT protects a share of the items, drawn at "
-        "random, as constraints of one item. The *near* corpus is the other half of the "
-        "documents with WordNet's glosses, the *far* one the glosses with the other collection. "
-        "GloVe was trained on Wikipedia, so that its figures there flatter. That only WordNet's "
-        "nouns count, and some settings of Shadow, were chosen while looking at seed 0 of "
-        "Wikipedia: that seed is not untouched evidence. Each figure is the "
-        "mean over the seeds with its 95% interval (Student's t). *F on added* misleads where "
-        "few cells are original: eliminating everything scores high there; AUC and F on kept "
-        "cells lead. `any` stands for sources that need no corpus."
-    )
-
-
-def _goals(rows: list[Row]) -> str:
-    lines = []
-    for collection in dict.fromkeys(row["collection"] for row in rows):
-        for share in SHARES:
-            for title, attack, figure, side, goal in GOALS:
-                here = chosen(
-                    rows, collection=collection, share=float(share), attack=attack, k=MIDDLE,
-                    corpus="near", objective="ul_per_gain",
-                )  # fmt: skip
-                rate = over_seeds(here, figure)
-                met = rate.value >= goal if side == "least" else rate.value <= goal
-                said = "reached" if met else "not reached"
-                said = said if isfinite(rate.value) else "not measured"
-                sign = "≥" if side == "least" else "≤"
-                lines.append(
-                    [collection, f"{float(share):.0%}", f"{title}: {WORDS[figure]}",
-                     f"{sign} {goal:.2f}", rate.text(), said]
-                )  # fmt: skip
-    head = ["collection", "constrained", "goal at k = 4, near", "wanted", "measured", ""]
-    return "### Goals\n\n" + markdown(head, lines)
-
-
-def _by_k(rows: list[Row]) -> Iterator[str]:
-    for collection in FILES:
-        for share in SHARES:
-            here = chosen(rows, collection=collection, share=float(share), objective="ul_per_gain")
-            densities = ", ".join(
-                f"{over_seeds(chosen(here, k=k, attack='ra'), 'cell_density').value:.2f}"
-                for k in KS
-            )
-            everything = ", ".join(
-                f"{over_seeds(chosen(here, k=k, attack='ra'), 'f1_all').value:.2f}" for k in KS
-            )
-            yield (
-                f"### {collection}, {float(share):.0%} constrained\n\nCell density for k = 2, 4, "
-                f"6: {densities}. F on added of eliminating everything: {everything} (F on kept "
-                "0, AUC .5).\n\n" + _attack_table(here)
-            )
-
-
-def _attack_table(rows: list[Row]) -> str:
-    columns = [
-        Column(f"k = {k}: {WORDS[figure]}", figure, {"k": k})
-        for k in KS
-        for figure in ("auc", "kept_f1")
-    ] + [
-        Column(f"k = 4: {WORDS[figure]}", figure, {"k": 4})
-        for figure in ("f1", "precision", "recall", "auc_control")
-    ]
-    keys = dict.fromkeys((row["attack"], row["source"], row["corpus"]) for row in rows)
-    order = {name: place for place, name in enumerate(("ra", *DISTANCE_ATTACKS, "ec", "shadow"))}
-    lines = [
-        [attack, source, corpus]
-        + [
-            over_seeds(
-                chosen(rows, attack=attack, source=source, corpus=corpus, **column.where),
-                column.figure,
-            ).text()
-            for column in columns
-        ]
-        for attack, source, corpus in sorted(keys, key=lambda key: (order[key[0]], key[1:]))
-    ]
-    return markdown(["attack", "source", "corpus", *(column.title for column in columns)], lines)
-
-
-COMPARED = (
-    ("tba", "ngd"),
-    ("gba", "ngd"),
-    ("rba", "ngd"),
-    ("rba", "glove"),
-    ("ec", "corpus and glove"),
-    ("shadow", "corpus, glove and trained"),
-)
-
-
-def _objectives(rows: list[Row]) -> str:
-    near = [row for row in chosen(rows, share=float(SHARES[0])) if row["corpus"] != "far"]
-    figures = ("f1_all", "f1", "kept_f1", "auc", "auc_control")
-    lines = []
-    for collection in dict.fromkeys(
-        row["collection"] for row in rows if row["objective"] == "ul_gaining"
-    ):
-        for objective in ("ul_per_gain", "ul_gaining"):
-            own = chosen(near, collection=collection, objective=objective)
-            for attack, source in COMPARED:
-                here = chosen(own, attack=attack, source=source)
-                cells = [over_seeds(here, figure).text() for figure in figures]
-                lines.append([collection, objective, f"{attack}, {source}", *cells])
-    head = ["collection", "objective", "attack", *(WORDS[figure] for figure in figures)]
-    return (
-        "### Two ways to choose what is joined\n\nMeans over k = 2, 4, 6, near corpus, 4% "
-        "constrained. `ul_per_gain`, the default, pairs a rare item with a more frequent one; "
-        "`ul_gaining` makes sets of about k rare items.\n\n" + markdown(head, lines)
-    )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.tables import markdown, over_seeds
+from experiments.claims import Claim, judged, together
+from experiments.protected_people import ATTRIBUTES, DOMAIN, EXACT, LEAST, RECORDS, People, matched
+from experiments.tables import chosen, markdown, over_seeds
 from setveil.data.whole_file import write_whole
 from setveil.measure import equivocation_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -25,22 +25,14 @@ if TYPE_CHECKING:
 
 NAME = "equivocation"
 TITLE = "Equivocation: noise, query restriction and sampling"
-RECORDS = 1000
 TARGETS = 100
 LEVELS = (0.25, 0.5, 1.0)
 """Standard deviations of the noise, as shares of that of the confidential values."""
 MIDDLE = 0.5
-DOMAIN = np.arange(10, 151)
-"""Possible incomes, in thousands."""
 EPSILONS = (0, 1, 2, 5, 10, 20, 40)
-ATTRIBUTES = ("sex", "region", "job", "age", "service")
 KNOWN = tuple(range(len(ATTRIBUTES) + 1))
-EXACT = "published as it is"
 TECHNIQUES = ("noise", "query restriction", "query restriction, trackers", "sampling", EXACT)
-LEAST = 10
-"""Records of the smallest group whose mean is of interest."""
-DRAWS = 5  # samples whose errors are averaged
-IMAGE = Path(__file__).parents[1] / "docs" / "img" / "equivocation.svg"
+IMAGE = "img/equivocation.svg"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +43,14 @@ class Unit:
     seed: int
 
 
-def units(seeds: int) -> list[Unit]:
+def units(seeds: int, *, small: bool = False) -> list[Unit]:
     """Return what there is to do.
 
     >>> len(units(5))
     15
     """
-    return [Unit(level=level, seed=seed) for level in LEVELS for seed in range(seeds)]
+    levels = (MIDDLE,) if small else LEVELS
+    return [Unit(level=level, seed=seed) for level in levels for seed in range(seeds)]
 
 
 def run(unit: Unit) -> list[Row]:
@@ -85,221 +78,34 @@ def run(unit: Unit) -> list[Row]:
     return found
 
 
-# --- people ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class People:
-    """A table of attributes, categories as numbers, and one confidential number of each record."""
-
-    attributes: Ints
-    income: Ints
-
-    @classmethod
-    def drawn(cls, rng: np.random.Generator) -> People:
-        """Draw people whose income depends on job, age and service, and a little on the rest."""
-        sex, region = rng.integers(2, size=RECORDS), rng.integers(5, size=RECORDS)
-        job = rng.choice(6, RECORDS, p=(0.3, 0.25, 0.2, 0.12, 0.08, 0.05))
-        age = rng.integers(20, 66, RECORDS)
-        service = (rng.beta(1.5, 3, RECORDS) * (age - 19)).astype(np.int64)
-        income = 22 + 9 * job + 0.35 * (age - 20) + 0.6 * service + 3 * sex + 1.5 * region
-        income = np.rint(income * rng.lognormal(0, 0.18, RECORDS)).astype(np.int64)
-        return cls(
-            attributes=np.stack([sex, region, job, age, service], axis=1),
-            income=np.clip(income, DOMAIN[0], DOMAIN[-1]),
-        )
-
-    def like(self, target: int, known: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-        """Tell which records have the known attributes of the target."""
-        columns = list(known)
-        return (self.attributes[:, columns] == self.attributes[target, columns]).all(axis=1)
-
-    @cached_property
-    def groups(self) -> list[Ints]:
-        """The records of each value of an attribute and each pair of values that many have."""
-        found = []
-        for size in (1, 2):
-            for columns in combinations(range(len(ATTRIBUTES)), size):
-                part = self.attributes[:, columns]
-                _, group = np.unique(part, axis=0, return_inverse=True)
-                order = np.argsort(group, kind="stable")
-                found += np.split(order, np.cumsum(np.bincount(group))[:-1])
-        return [group for group in found if len(group) >= LEAST]
-
-    def error_of_means(self, means: list[float]) -> float:
-        """Return the error of groups' means: root of the mean square, in standard deviations."""
-        sizes = np.array([len(group) for group in self.groups])
-        wrong = [m - self.income[g].mean() for m, g in zip(means, self.groups, strict=True)]
-        square = np.average(np.square(wrong), weights=sizes)
-        return float(np.sqrt(square) / self.income.std())
-
-
-# --- techniques -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Noise:
-    """Incomes with Gaussian noise; attributes as they are."""
-
-    people: People
-    setting: float
-    published: Floats
-
-    @classmethod
-    def of(cls, people: People, level: float, rng: np.random.Generator) -> Noise:
-        """Add noise of a share of the standard deviation."""
-        sigma = level * float(people.income.std())
-        return cls(
-            people=people, setting=sigma, published=people.income + rng.normal(0, sigma, RECORDS)
-        )
-
-    @cached_property
-    def error(self) -> float:
-        """How far the means of groups are off."""
-        return self.people.error_of_means([self.published[g].mean() for g in self.people.groups])
-
-    @cached_property
-    def by_record(self) -> Floats:
-        """For each record how likely each income is, by Bayes' rule.
-
-        The share of each income beforehand is the likeliest one, found by expectation and
-        maximization as in Agrawal and Aggarwal (2001).
-        """
-        likelihood = np.exp(-(((self.published[:, None] - DOMAIN) / self.setting) ** 2) / 2)
-        shares = np.full(len(DOMAIN), 1 / len(DOMAIN))
-        for _ in range(50):
-            joint = likelihood * shares + 1e-300
-            joint /= joint.sum(axis=1, keepdims=True)
-            shares = joint.mean(axis=0)
-        return joint
-
-    def posterior(self, target: int, known: tuple[int, ...]) -> Floats:
-        """Return how likely each income of the target is: any matching record may be theirs."""
-        return self.by_record[self.people.like(target, known)].mean(axis=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Restriction:
-    """Counts and sums of at least so many records; with trackers also through differences."""
-
-    people: People
-    setting: int
-    trackers: bool = False
-
-    @cached_property
-    def error(self) -> float:
-        """How far the means of groups are off, where a refused one is taken for that of all."""
-        income = self.people.income
-        return self.people.error_of_means(
-            [income[g if len(g) >= self.setting else slice(None)].mean()
-             for g in self.people.groups]
-        )  # fmt: skip
-
-    def posterior(self, target: int, known: tuple[int, ...]) -> Floats:
-        """Return the incomes that all answers about the known attributes allow, equally likely.
-
-        A sum over c records leaves for one of them what the others cannot make up: they have at
-        least the least income there is, and at most the greatest.
-        """
-        low, high = int(DOMAIN[0]), int(DOMAIN[-1])
-        first, last = low, high
-        told: dict[tuple[int, ...], npt.NDArray[np.bool_]] = {}
-        for size in range(len(known) + 1):
-            for chosen in combinations(sorted(known), size):
-                inside = self.people.like(target, chosen)
-                if not self._told(chosen, inside, told):
-                    continue
-                told[chosen] = inside
-                count, total = int(inside.sum()), int(self.people.income[inside].sum())
-                first = max(first, total - (count - 1) * high)
-                last = min(last, total - (count - 1) * low)
-        return _shares(np.arange(first, last + 1))
-
-    def _told(
-        self,
-        chosen: tuple[int, ...],
-        inside: npt.NDArray[np.bool_],
-        told: dict[tuple[int, ...], npt.NDArray[np.bool_]],
-    ) -> bool:
-        """Tell whether a sum is answered, or is the difference of two that are."""
-        if inside.sum() >= self.setting:
-            return True
-        wider = (chosen[:i] + chosen[i + 1 :] for i in range(len(chosen)))
-        return self.trackers and any(
-            (told[one] & ~inside).sum() >= self.setting for one in wider if one in told
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """A share of the records as they are."""
-
-    people: People
-    setting: float
-    chosen: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, people: People, share: float, rng: np.random.Generator) -> Sampling:
-        """Draw a share of the records."""
-        chosen = np.zeros(RECORDS, dtype=bool)
-        chosen[rng.choice(RECORDS, max(round(share * RECORDS), 1), replace=False)] = True
-        return cls(people=people, setting=share, chosen=chosen)
-
-    @cached_property
-    def error(self) -> float:
-        """How far the means of groups are off; without a record in the sample, that of all."""
-        income = self.people.income
-        means = []
-        for group in self.people.groups:
-            inside = group[self.chosen[group]]
-            means.append(float(income[inside if len(inside) else self.chosen].mean()))
-        return self.people.error_of_means(means)
-
-    def posterior(self, target: int, known: tuple[int, ...]) -> Floats:
-        """Return how likely each income is: as in the sample, or as in a record that matches."""
-        anybody = _shares(self.people.income[self.chosen])
-        matching = self.people.income[self.chosen & self.people.like(target, known)]
-        if not len(matching):
-            return anybody  # so the target was not drawn
-        return self.setting * _shares(matching) + (1 - self.setting) * anybody
-
-
-def _shares(incomes: Ints) -> Floats:
-    return np.bincount(incomes - DOMAIN[0], minlength=len(DOMAIN)) / len(incomes)
-
-
-def matched(
-    people: People, level: float, rng: np.random.Generator
-) -> dict[str, Noise | Restriction | Sampling]:
-    """Return the techniques, the others set so that means of groups are as wrong as under noise."""
-    noise = Noise.of(people, level, rng)
-    sizes = sorted({len(group) for group in people.groups})
-    restrictions = [Restriction(people=people, setting=q) for q in sizes]
-    restriction = min(restrictions, key=lambda each: abs(each.error - noise.error))
-    low, high = 1 / RECORDS, 1.0
-    for _ in range(8):
-        share = (low + high) / 2
-        errors = [Sampling.of(people, share, rng).error for _ in range(DRAWS)]
-        low, high = (share, high) if np.mean(errors) > noise.error else (low, share)
-    everybody = np.ones(RECORDS, dtype=bool)
-    return {
-        "noise": noise,
-        "query restriction": restriction,
-        "query restriction, trackers": Restriction(
-            people=people, setting=restriction.setting, trackers=True
-        ),
-        "sampling": Sampling.of(people, (low + high) / 2, rng),
-        EXACT: Sampling(people=people, setting=1.0, chosen=everybody),
-    }
-
-
 # --- what is said about it ------------------------------------------------------------------------
 
 
-def report(rows: list[Row]) -> str:
-    """Return the part of docs/results.md about these figures, and draw the curves."""
-    _draw(rows)
+def report(rows: list[Row], page: Path) -> str:
+    """Return the part of the page about these figures, and draw the curves."""
+    _draw(rows, page.parent / IMAGE)
     return "\n\n".join([_intro(rows), *_tables(rows), _curves(rows)])
+
+
+def claims(rows: list[Row]) -> list[Claim]:
+    """Return what paper 002 says of known attributes, and what these figures say."""
+    found = {}
+    for name in TECHNIQUES[:-1]:
+        own = chosen(rows, technique=name)
+        changes = []
+        for row in chosen(own, s=KNOWN[-1]):
+            (start,) = chosen(own, s=KNOWN[0], seed=row["seed"], level=row["level"])
+            changes.append({"seed": row["seed"], "value": row["area"] / start["area"] - 1})
+        found[name] = over_seeds(changes, "value")
+    return [
+        Claim(
+            paper="002", says="the more attributes are known, the less equivocation is left",
+            data=f"generated people, s = {KNOWN[0]} to {KNOWN[-1]}",
+            ours="area changes by "
+            + "; ".join(f"{name}: {mean.text()}" for name, mean in found.items()),
+            verdict=together([judged(mean, most=0.0) for mean in found.values()]),
+        )
+    ]  # fmt: skip
 
 
 def _intro(rows: list[Row]) -> str:
@@ -321,16 +127,12 @@ def _intro(rows: list[Row]) -> str:
     )
 
 
-def _chosen(rows: list[Row], **wanted: Any) -> list[Row]:  # noqa: ANN401
-    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-
-
 def _tables(rows: list[Row]) -> Iterator[str]:
     shown = (("h0", "H(0), bits"), ("area", f"area under H(ε), ε = 0 … {EPSILONS[-1]}"),
              ("truth", "truth"))  # fmt: skip
-    for level in LEVELS:
-        own = _chosen(rows, level=level)
-        by_name = {name: _chosen(own, technique=name) for name in TECHNIQUES}
+    for level in dict.fromkeys(row["level"] for row in rows):
+        own = chosen(rows, level=level)
+        by_name = {name: chosen(own, technique=name) for name in TECHNIQUES}
         lines = [
             [name, _setting(name, of_name), over_seeds(of_name, "error").text()]
             for name, of_name in by_name.items()
@@ -339,7 +141,7 @@ def _tables(rows: list[Row]) -> Iterator[str]:
         yield f"### Noise of {level:.0%} of the standard deviation\n\n{settings}"
         for figure, title in shown:
             lines = [
-                [name, *(over_seeds(_chosen(of_name, s=s), figure).text() for s in KNOWN)]
+                [name, *(over_seeds(chosen(of_name, s=s), figure).text() for s in KNOWN)]
                 for name, of_name in by_name.items()
             ]
             yield markdown([title, *(f"s = {s}" for s in KNOWN)], lines)
@@ -353,27 +155,27 @@ def _setting(name: str, rows: list[Row]) -> str:
 
 
 def _curves(rows: list[Row]) -> str:
-    own = _chosen(rows, level=MIDDLE, s=KNOWN[-2])
+    own = chosen(rows, level=MIDDLE, s=KNOWN[-2])
     lines = [
-        [name, *(over_seeds(_chosen(own, technique=name), f"h{e}").text() for e in EPSILONS)]
+        [name, *(over_seeds(chosen(own, technique=name), f"h{e}").text() for e in EPSILONS)]
         for name in TECHNIQUES
     ]
     return (
         f"### Curves\n\nH(ε) at noise of {MIDDLE:.0%}, s = {KNOWN[-2]}; for other s in the "
         f"picture.\n\n{markdown(['H(ε)', *(f'ε = {e}' for e in EPSILONS)], lines)}\n\n"
-        f"![Curves of equivocation](img/{IMAGE.name})"
+        f"![Curves of equivocation]({IMAGE})"
     )
 
 
-def _draw(rows: list[Row]) -> None:
+def _draw(rows: list[Row], image: Path) -> None:
     """Draw the curves of the middle level, a field for each number of known attributes."""
     import vl_convert  # noqa: PLC0415  (tens of megabytes: only when a page is written)
 
     points = [
-        {"ε": e, "H": over_seeds(_chosen(own, technique=name), f"h{e}").value,
+        {"ε": e, "H": over_seeds(chosen(own, technique=name), f"h{e}").value,
          "s": f"s = {s}", "technique": name}
         for s in KNOWN
-        for own in [_chosen(rows, level=MIDDLE, s=s)]
+        for own in [chosen(rows, level=MIDDLE, s=s)]
         for name in TECHNIQUES
         for e in EPSILONS
     ]  # fmt: skip
@@ -396,5 +198,5 @@ def _draw(rows: list[Row]) -> None:
             },
         },
     }
-    IMAGE.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(IMAGE, vl_convert.vegalite_to_svg(spec))
+    image.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(image, vl_convert.vegalite_to_svg(spec))

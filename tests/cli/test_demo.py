@@ -1,8 +1,7 @@
-"""The demonstration keeps what may be published apart from what may not, the same each time."""
+"""The demonstration tells its story, and keeps what may be published apart from what may not."""
 
 import json
 import re
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,27 +9,34 @@ from typer.testing import CliRunner
 
 import setveil
 from setveil.anonymize import Gather
-from setveil.cli import app
+from setveil.audit import load_audit, working
+from setveil.cli import app, demo
 from setveil.guarantee import KAnonymity
 
-NAMES = [
-    f"{method}-k{k}"
-    for method in ("clump", "gather-fast", "gather-balanced", "partition")
-    for k in (2, 5, 10)
-]
-OTHERS = ["apriori-km-k5-m2", "td-control-rho0.5"]
+USUAL = ["coat-k5-s1-constrained1", "disassociate-k5-m2", "gather-k5"]
 
 
 def run_demo(out, *more):
-    return CliRunner().invoke(app, ["demo", "--out", str(out), "--records", "150", *more])
+    return CliRunner().invoke(app, ["demo", "--out", str(out), "--records", "120", *more])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small():
+    """Run in this process, with few notes and a short search."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "WORKERS", 0)
+        patch.setattr(demo, "NOTES", 300)
+        patch.setattr(demo, "TARGET", 0.9)
+        short = ["coat:k=5|20,s=1,constrained=1,objective=null,utility=null|alone"]
+        short.append("safe-disassociate:k=5,m=2,max_cluster_size=null,refine=null,max_share=1|0.1")
+        patch.setattr(demo, "STRONGER", short)
+        yield
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory):
+def done(tmp_path_factory, _small):
     out = tmp_path_factory.mktemp("demo") / "out"
-    result = run_demo(out)
-    assert result.exit_code == 0, result.output
-    return out, result
+    return out, run_demo(out)
 
 
 def files_in(folder):
@@ -41,48 +47,66 @@ def files_in(folder):
     }
 
 
-def test_prints_a_row_for_every_run_and_the_path_of_the_report(done):
+def test_every_release_is_verified_attacked_and_in_the_table(done):
     out, result = done
-    for method in ("clump", "gather (fast)", "gather (balanced)", "partition"):
-        rows = re.findall(rf"^{re.escape(method)} +(\d+) +kept ", result.stdout, re.MULTILINE)
-        assert rows == ["2", "5", "10"]
-    assert f"report: {out / 'private' / 'report.html'}" in result.stdout
-    assert "14 of 14 releases keep their promise" in result.stdout
-    assert re.search(r"^apriori-km \(m 2\) +5 +kept ", result.stdout, re.MULTILINE)
-    assert re.search(r"^td-control \(rho 0.5\) +kept ", result.stdout, re.MULTILINE)
-    assert result.stdout.count("%  *\n") == 1
+    assert result.exit_code == 0, result.output
+    found = load_audit(out)
+    assert [run.name for run in found.runs][:3] == USUAL
+    assert {run.method for run in found.runs} == {
+        "coat", "disassociate", "gather", "safe-disassociate",
+    }  # fmt: skip
+    for run in found.runs:
+        assert run.verified
+        assert run.title in result.stdout
+        failed = [each for each in run.adversaries if each.note.startswith("failed")]
+        assert not failed
+    assert f"report (for you alone): {out / 'private' / 'report.html'}" in result.stdout
 
 
-def test_progress_goes_to_stderr_and_quiet_silences_it(done, tmp_path):
-    _, result = done
-    assert "150 invented patients" in result.stderr
+def test_the_story_is_told_by_the_figures_of_the_runs(done):
+    out, result = done
+    found = load_audit(out)
+    story = [reason for reason in found.reasons if "keeps its promise, checked" in reason]
+    assert len(story) == 2
+    assert "which knows how words are related: corpus:notes.index" in story[0]
+    for sentence, name in zip(story, USUAL, strict=False):
+        run = next(run for run in found.runs if run.name == name)
+        rates = [100 * each.rate.value for each in run.adversaries if each.rate is not None]
+        assert sentence.startswith(f"{run.title} keeps its promise")
+        found_share = float(re.search(r"finds ([\d.]+)%", sentence)[1])
+        assert any(0 <= found_share - rate < 1 for rate in rates)
+    closed = [reason for reason in found.reasons if reason.startswith(("Hardening", "None of"))]
+    assert len(closed) == 2
+    page = (out / "private" / "report.html").read_text(encoding="utf-8")
+    assert "Hardening: " in page
+    assert "Hardening: " in result.stdout
+
+
+def test_progress_goes_to_stderr_and_quiet_silences_it(done):
+    out, result = done
+    assert "120 invented patients" in result.stderr
     assert "invented" not in result.stdout
-    assert run_demo(tmp_path / "out", "--quiet").stderr == ""
+    assert run_demo(out, "--quiet").stderr == ""
 
 
 def test_releases_verify_from_their_files_alone(done):
     out, _ = done
-    folders = sorted(folder.name for folder in (out / "publish").iterdir())
-    assert folders == sorted(NAMES + OTHERS)
-    for name in folders:
-        assert CliRunner().invoke(app, ["verify", str(out / "publish" / name)]).exit_code == 0
-    for name in NAMES:
-        rows = setveil.load_release(out / "publish" / name).to_rows()
-        k = int(name.rpartition("k")[2])
-        assert len(rows) == 150
-        assert min(Counter(map(tuple, rows)).values()) >= k
+    for run in load_audit(out).runs:
+        assert CliRunner().invoke(app, ["verify", str(out / run.release)]).exit_code == 0
 
 
 def test_what_is_private_stays_apart(done):
     out, _ = done
     published = files_in(out / "publish")
-    assert len(published) == 2 * len(NAMES + OTHERS)
-    assert not [name for name in published if "key" in name or "html" in name]
+    assert not [name for name in published if re.search("key|html|index|audit", name)]
     private = out / "private"
     assert private.stat().st_mode & 0o777 == 0o700
-    for name in NAMES + OTHERS:
-        assert (private / f"{name}.key").stat().st_mode & 0o777 == 0o600
-    assert "do not publish" in (private / "report.html").read_text(encoding="utf-8")
+    assert {path.name for path in private.iterdir()} >= {
+        "clinic.jsonl", "taxonomy.csv", "sensitive.txt", "notes.index", "report.html",
+    }  # fmt: skip
+    for key in (private / "keys").iterdir():
+        assert key.stat().st_mode & 0o777 == 0o600
+    assert "do not publish" in (private / "report.html").read_text(encoding="utf-8").lower()
 
 
 def test_the_records_it_wrote_give_the_same_release_again(done):
@@ -90,37 +114,34 @@ def test_the_records_it_wrote_give_the_same_release_again(done):
     table = setveil.read(out / "private" / "clinic.jsonl")
     tree = setveil.Taxonomy.read(out / "private" / "taxonomy.csv")
     again = Gather(k=5).anonymize(table, taxonomy=tree).release.to_rows()
-    assert again == setveil.load_release(out / "publish" / "gather-balanced-k5").to_rows()
+    assert again == setveil.load_release(out / "publish" / "gather-k5").to_rows()
 
 
-def test_running_again_changes_nothing_but_timings(done):
+def test_running_again_makes_and_changes_nothing(done, monkeypatch):
     out, _ = done
     before = files_in(out)
+
+    def never(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(working, "perform", never)
     assert run_demo(out).exit_code == 0
-    after = files_in(out)
-    times = re.compile(rb"<td>[\d.]+</td>\n</tr>")
-    report = "private/report.html"
-    assert times.sub(b"", before.pop(report)) == times.sub(b"", after.pop(report))
-    assert before == after
+    assert files_in(out) == before
 
 
-def test_report_names_no_place_of_this_machine(done):
+def test_json_is_that_of_an_audit(done):
     out, _ = done
-    page = (out / "private" / "report.html").read_text(encoding="utf-8")
-    assert str(out) not in page
-    assert out.parts[1] + "/" not in page
+    said = json.loads(run_demo(out, "--json", "--quiet").stdout)
+    assert said["report"] == str(out / "private" / "report.html")
+    assert said["recommended"] == load_audit(out).recommended
+    assert all("examples" not in each for run in said["runs"] for each in run["adversaries"])
 
 
-def test_json_has_every_run_with_its_measures(tmp_path):
-    result = run_demo(tmp_path / "out", "--json")
-    said = json.loads(result.stdout)
-    assert said["report"] == str(tmp_path / "out" / "private" / "report.html")
-    assert len(said["runs"]) == len(NAMES + OTHERS)
-    whole = [run for run in said["runs"] if run["method"] in {"clump", "gather", "partition"}]
-    at_five = [run for run in whole if run["params"]["k"] >= 5]
-    best = min(at_five, key=lambda run: run["ggd_share"])
-    assert said["recommended"] == best["release"].rpartition("/")[2]
-    assert all(run["keeps_promise"] and run["consistent"] for run in said["runs"])
+def test_data_only_writes_the_records_and_stops(tmp_path):
+    result = run_demo(tmp_path / "out", "--data-only", "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+    assert len(setveil.read(tmp_path / "out" / "private" / "clinic.jsonl")) == 120
+    assert not list((tmp_path / "out" / "publish").iterdir())
 
 
 def test_a_method_that_breaks_its_promise_is_found_out(tmp_path, monkeypatch):
@@ -130,10 +151,11 @@ def test_a_method_that_breaks_its_promise_is_found_out(tmp_path, monkeypatch):
         return replace(honest(self, table, **inputs), promise=KAnonymity(k=1000))
 
     monkeypatch.setattr(Gather, "anonymize", boastful)
+    monkeypatch.setattr(demo, "USUAL", ["gather:k=5"])
+    monkeypatch.setattr(demo, "STRONGER", ["safe-disassociate:k=5,m=2,refine=false,max_share=1"])
     result = run_demo(tmp_path / "out")
     assert result.exit_code == 1
-    assert "8 of 14 releases keep their promise" in result.stdout
-    assert len(re.findall(r"^gather .* BROKEN ", result.stdout, re.MULTILINE)) == 6
+    assert "gather, k = 5 BREAKS its promise" in result.stdout
 
 
 @pytest.mark.parametrize("records", ["0", "many"])

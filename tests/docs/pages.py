@@ -88,7 +88,7 @@ def run_shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
-        timeout=240,
+        timeout=600,
         check=False,
     )
 

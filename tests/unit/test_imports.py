@@ -52,11 +52,11 @@ ALLOWED = {
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "measure",
+        "relatedness", "attack", "measure",
     },
     "report": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "measure", "audit",
+        "relatedness", "attack", "measure", "audit",
     },
 }  # fmt: skip
 TYPES_ONLY = {"release": {"guarantee"}}  # annotations that are never imported when running
@@ -153,12 +153,20 @@ def test_help_loads_nothing_heavy_and_no_command():
     [
         "anonymize",
         "attack",
+        "audit",
         "demo",
         "extract",
+        "harden",
         "index",
         "inspect",
         "measure",
+        "report",
         "select",
+        "table",
+        "table_anonymity",
+        "table_apart",
+        "table_check",
+        "table_relational",
         "taxonomy",
         "topics",
         "verify",

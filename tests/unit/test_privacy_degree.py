@@ -9,8 +9,9 @@ from tests.reference import grouped as reference
 from tests.reference.cahd import has_degree
 from tests.unit.test_grouped import grouped, published
 
+from setveil.anonymize import CAHD, Anatomy
 from setveil.data import TransactionTable
-from setveil.errors import NotApplicable, ParameterError
+from setveil.errors import InfeasibleError, NotApplicable, ParameterError
 from setveil.guarantee import PrivacyDegree, parse
 from setveil.release import deal, publish_grouped
 
@@ -67,7 +68,7 @@ def test_witnesses_and_words():
     for shown in (whole, deal(whole, np.random.default_rng(0))):
         verdict = PrivacyDegree(p=2, sensitive=("flu", "hiv", "zinc")).check(shown)
         assert verdict.holds
-        assert "(2 of 3 occur)" in verdict.reason
+        assert "(2 of 3 occur; not in the release: zinc)" in verdict.reason
 
 
 def test_a_sensitive_item_in_a_record_is_certain():
@@ -104,3 +105,28 @@ def test_nothing_sensitive():
     promise = PrivacyDegree(p=3, sensitive=())
     assert promise.check(release).holds
     assert "no sensitive item" in promise.describe()
+
+
+def test_without_names_every_item_that_stands_apart_is_meant():
+    table = TransactionTable.from_rows([["wine", "flu"], ["cream", "flu"], ["meat"]])
+    release, _ = publish_grouped(table, [0, 0, 0], ["flu"])
+    assert not PrivacyDegree(p=2).check(release).holds
+    assert PrivacyDegree(p=1).check(release).holds
+
+
+def test_items_that_do_not_occur_are_named():
+    table = TransactionTable.from_rows([["wine", "flu"], ["cream"], ["meat"]])
+    release, _ = publish_grouped(table, [0, 0, 0], ["flu"])
+    verdict = PrivacyDegree(p=2, sensitive=("Flu",)).check(release)
+    assert verdict.holds
+    assert "not in the release: Flu" in verdict.reason
+
+
+@pytest.mark.parametrize("p", [2**61, 2**62, 2**63, 10**30])
+def test_degrees_beyond_all_numbers_are_not_kept(p):
+    table = TransactionTable.from_rows([["wine", "flu"]] * 4 + [["meat"]] * 4)
+    release, _ = publish_grouped(table, [0] * 8, ["flu"])
+    assert not PrivacyDegree(p=p, sensitive=("flu",)).check(release).holds
+    for method in (CAHD(p=p), Anatomy(l=p)):
+        with pytest.raises(InfeasibleError, match="but more than one in"):
+            method.anonymize(table, sensitive=["flu"])

@@ -13,7 +13,7 @@ from setveil.errors import InfeasibleError, InputError, ParameterError
 from setveil.guarantee.thresholds import distinct_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sized
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Anonymization
@@ -56,7 +56,7 @@ def check_k(k: int, *, least: int = 1) -> None:
         raise ParameterError(f"k is {k!r}", fix=f"use a whole number of at least {least}")
 
 
-def check_enough(table: TransactionTable, k: int) -> None:
+def check_enough(table: Sized, k: int) -> None:
     """Refuse data that no group of `k` records can be made of."""
     if len(table) == 0:
         raise InputError("the data has no records", fix="check the file and its format")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from setveil.anonymize.degree_groups import band_groups_of, check_degree, split_feasible
-from setveil.errors import ParameterError
+from setveil.anonymize.degree_groups import BandMethod, band_groups_of, split_feasible
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.literature import GHINITA_2008
 from setveil.registry import register
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @register("anonymizer", "cahd", paper="Ghinita, Tao & Kalnis 2008", bibtex=GHINITA_2008)
 @dataclass(frozen=True, kw_only=True)
-class CAHD:
+class CAHD(BandMethod):
     """Group similar records; publish ordinary items as they are, sensitive ones per group.
 
     Correlation-aware anonymization of high-dimensional data. Records are ordered such that
@@ -70,19 +69,6 @@ class CAHD:
     G. Ghinita, Y. Tao, P. Kalnis: On the Anonymization of Sparse High-Dimensional Data. ICDE 2008.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
-
-    p: int = field(
-        default=5, metadata={"doc": "at most one record in p of a group holds a sensitive item"}
-    )
-    alpha: int = field(
-        default=3, metadata={"doc": "neighbours looked at on either side, as a multiple of p"}
-    )
-
-    def __post_init__(self) -> None:
-        check_degree("p", self.p)
-        check_alpha(self.alpha)
-
     def anonymize(
         self,
         table: TransactionTable,
@@ -103,14 +89,3 @@ class CAHD:
         release, key = publish_grouped(table, group_of, names)
         promise = PrivacyDegree(p=self.p, sensitive=names)
         return Anonymization(release=release, key=key, promise=promise, log=log, figures=figures)
-
-
-def check_alpha(alpha: object) -> None:
-    """Refuse a reach of neighbours that is none.
-
-    >>> check_alpha(0)
-    Traceback (most recent call last):
-    setveil.errors.ParameterError: alpha is 0. To fix: use a whole number of at least 1.
-    """
-    if isinstance(alpha, bool) or not isinstance(alpha, int) or alpha < 1:
-        raise ParameterError(f"alpha is {alpha!r}", fix="use a whole number of at least 1")

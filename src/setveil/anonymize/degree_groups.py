@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,32 @@ def check_degree(letter: str, value: object) -> None:
         raise ParameterError(f"{letter} is {value!r}", fix="use a whole number of at least 2")
 
 
+@dataclass(frozen=True, kw_only=True)
+class BandMethod:
+    """A method whose groups are made along a band: what all of them take.
+
+    >>> BandMethod(p=4).alpha
+    3
+    >>> BandMethod(alpha=0)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: alpha is 0. To fix: use a whole number of at least 1.
+    """
+
+    requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+
+    p: int = field(
+        default=5, metadata={"doc": "at most one record in p of a group holds a sensitive item"}
+    )
+    alpha: int = field(
+        default=3, metadata={"doc": "neighbours looked at on either side, as a multiple of p"}
+    )
+
+    def __post_init__(self) -> None:
+        check_degree("p", self.p)
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, int) or self.alpha < 1:
+            raise ParameterError(f"alpha is {self.alpha!r}", fix="use a whole number of at least 1")
+
+
 class Split(NamedTuple):
     """Records in canonical order, cut into their ordinary and their sensitive items.
 
@@ -55,10 +82,10 @@ def split_feasible(
     """
     names = check_sensitive(table, sensitive)
     numbers = [table.vocabulary.number(name) for name in names]
-    supports = table.supports()[numbers]
+    supports = table.supports()[numbers].tolist()
     frequent = [name for name, f in zip(names, supports, strict=True) if f * degree > len(table)]
     if frequent:
-        most = len(table) // int(supports.max())
+        most = len(table) // max(supports)
         raise InfeasibleError(
             f"{letter} is {degree}, but more than one in {degree} of the {len(table):,} records "
             f"hold {some(frequent)}",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.cahd import check_alpha
-from setveil.anonymize.degree_groups import band_groups_of, check_degree, split_feasible
+from setveil.anonymize.degree_groups import BandMethod, band_groups_of, split_feasible
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.registry import register
 from setveil.release.base import Anonymization
@@ -33,7 +32,7 @@ ZHANG_2007 = """
 @register("anonymizer", "permutation", paper="Zhang, Koudas, Srivastava & Yu 2007",
           bibtex=ZHANG_2007)  # fmt: skip
 @dataclass(frozen=True, kw_only=True)
-class Permutation:
+class Permutation(BandMethod):
     """Group similar records and shuffle their sensitive parts within each group.
 
     Groups are made as by :class:`~setveil.anonymize.cahd.CAHD`. Then the sensitive parts of a
@@ -71,19 +70,7 @@ class Permutation:
     High-Dimensional Data. ICDE 2008.
     """
 
-    requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     accepts: ClassVar[frozenset[str]] = frozenset({"rng"})
-
-    p: int = field(
-        default=5, metadata={"doc": "at most one record in p of a group holds a sensitive item"}
-    )
-    alpha: int = field(
-        default=3, metadata={"doc": "neighbours looked at on either side, as a multiple of p"}
-    )
-
-    def __post_init__(self) -> None:
-        check_degree("p", self.p)
-        check_alpha(self.alpha)
 
     def anonymize(
         self,

@@ -161,9 +161,14 @@ class Spectrum:
         """
         if method not in METHODS:
             raise ParameterError(f"method is {method!r}", fix=f"use {' or '.join(METHODS)}")
-        if components is not None and not 0 <= components <= len(self.mean):
+        if components is not None and (
+            isinstance(components, bool)
+            or not isinstance(components, int | np.integer)
+            or not 0 <= components <= len(self.mean)
+        ):
             raise ParameterError(
-                f"components is {components}", fix=f"use a number from 0 to {len(self.mean)}"
+                f"components is {components!r}",
+                fix=f"use a whole number from 0 to {len(self.mean)}",
             )
         if not self.correlated and components is None:
             return np.diag(self.alone()) if method == "bayes" else np.eye(len(self.mean))

@@ -25,7 +25,7 @@ COMMANDS = {
     "demo": Lazy(
         module="setveil.cli.demo",
         name="demo",
-        help="Make clinic data, anonymize, verify and measure it, write a report.",
+        help="Audit an invented clinic, harden what attacks open, write a report.",
     ),
     "inspect": Lazy(
         module="setveil.cli.inspect",
@@ -76,6 +76,26 @@ COMMANDS = {
         module="setveil.cli.measure",
         name="measure",
         help="Measure what a release lost against the original data.",
+    ),
+    "audit": Lazy(
+        module="setveil.cli.audit",
+        name="audit",
+        help="Try many ways to publish DATA, attack each, and recommend one.",
+    ),
+    "harden": Lazy(
+        module="setveil.cli.harden",
+        name="harden",
+        help="Make methods stronger until every attack stays below the target.",
+    ),
+    "report": Lazy(
+        module="setveil.cli.report",
+        name="report",
+        help="Write the report of an audit.",
+    ),
+    "table": Lazy(
+        module="setveil.cli.table",
+        name="table_app",
+        help="Anonymize or check a table of columns.",
     ),
     "methods": Lazy(
         module="setveil.cli.methods",

@@ -1,40 +1,43 @@
-"""``setveil demo``: the whole way on invented data, from records to a report."""
+"""``setveil demo``: an audit of invented data, and a story: safe by promise, opened, made safe."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setveil.cli.audit_result import line, tell
 from setveil.cli.output import (
     VIOLATED,
     JsonOption,
     Progress,
     QuietOption,
     compiling_announced,
-    emit,
-    print_table,
     say,
 )
 
 if TYPE_CHECKING:
-    from setveil.audit import Run
+    from setveil.audit import Adversary, AuditResult, RunRecord
+    from setveil.audit.store import Store
     from setveil.data.synthetic import Synthetic
-    from setveil.data.table import TransactionTable
 
-SIZES = (2, 5, 10)
-WISHED_K = 5
 SEED = 1
-
-VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
-    "gather": ({"effort": "fast"}, {"effort": "balanced"}),
-}
-"""Methods that are worth showing in more than one way; all others run with their defaults."""
-
-OTHER_PROMISES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("apriori-km", {"k": WISHED_K, "m": 2}),
-    ("td-control", {"rho": 0.5}),
+OTHERS = 2
+"""Seed of the patients that the adversaries' notes are about."""
+NOTES = 3000
+TARGET = 0.1
+USUAL = ("coat:k=5,s=1,constrained=1", "disassociate:k=5,m=2", "gather:k=5")
+"""What one might publish without a further thought."""
+STRONGER = (
+    "coat:k=5|25|50|100,s=1,constrained=1,objective=null,utility=null|alone",
+    "safe-disassociate:k=5,m=2,max_cluster_size=null,refine=null|false,max_share=1|0.25|0.1",
 )
-"""Methods for other worries than being found among whole records, one setting each."""
+"""What is then made stronger, each by itself."""
+ATTACKS = ("linkage", "rba", "shadow", "prior", "semantic-prior")
+"""Adversaries that need nothing but setveil itself; `ec` would need scipy."""
+BY_MEANING = {"rba", "shadow", "semantic-prior"}
+WORKERS: int | None = None
+"""Processes; None for what an audit takes."""
 
 
 def demo(
@@ -44,78 +47,135 @@ def demo(
     ] = Path("setveil-demo"),
     records: Annotated[
         int, typer.Option("--records", metavar="N", min=20, help="How many patients to invent.")
-    ] = 5000,
+    ] = 2000,
+    data_only: Annotated[
+        bool, typer.Option("--data-only", help="Write the invented records, and stop.")
+    ] = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Make clinic data, anonymize, verify and measure it, write a report.
+    """Audit an invented clinic, harden what attacks open, write a report.
 
-    DIR/publish holds the releases: they may be published. DIR/private holds the records, the
-    keys and the report: they may not. Running it again writes the same files again.
+    DIR/publish holds the releases, DIR/private the records, the keys and the report, which may
+    not be published. Running it again writes the same files again.
 
     Example: setveil demo --out setveil-demo
     """
-    from setveil.audit import recommend
     from setveil.data.synthetic import clinic
 
     data = clinic(n=records, seed=SEED)
     say(f"{data.description}; {len(data.table.items):,} items in all", quiet=quiet)
-    publish, private = _folders(out)
-    plan = _plan()  # loads the methods, and numba, before compiling is watched
+    if data_only:
+        _write_data(data, _opened(out).private)
+        return
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
-        _write_data(data, private)
-        progress("compiling")
-        _compile(plan, data)
-        runs = []
-        for name, params in plan:
-            run = _run(name, params, data, progress=progress, publish=publish, private=private)
-            say(f"{run.title}: {run.seconds['anonymize']:.2f} s", quiet=quiet)
-            runs.append(run)
-        progress("drawing the report")
-        report = _write_report(runs, data, private)
-    chosen = recommend(runs, k=WISHED_K)
-    if json:
-        emit(
-            {
-                "report": str(report),
-                "recommended": None if chosen is None else chosen.name,
-                "runs": [_as_json(run, publish) for run in runs],
-            }
-        )
-    else:
-        _print(runs, chosen, report)
-    if not all(run.keeps_promise for run in runs):
+        result = _audited(data, out, progress, quiet=quiet)
+    tell(result, out, seed=None, json=json)
+    if not all(run.verified for run in result.runs):
         raise typer.Exit(VIOLATED)
 
 
-def _folders(out: Path) -> tuple[Path, Path]:
-    publish, private = out / "publish", out / "private"
-    publish.mkdir(parents=True, exist_ok=True)
-    private.mkdir(exist_ok=True)
-    private.chmod(0o700)  # the records and the keys are the owner's
-    return publish, private
+def _audited(data: "Synthetic", out: Path, progress: Progress, *, quiet: bool) -> "AuditResult":
+    """Publish as usual, make it stronger, and put all of it into one result."""
+    from setveil.audit import audit, harden
+    from setveil.report.words import sentence
+
+    store = _opened(out)
+    _write_data(data, store.private)
+
+    def told(record: "RunRecord", done: int, total: int) -> None:
+        progress("trying settings", done, total)
+        say(line(record, done, total), quiet=quiet)
+
+    given: dict[str, Any] = {
+        "out": out,
+        "taxonomy": data.taxonomy,
+        "sensitive": data.sensitive,
+        "target": TARGET,
+        "attacks": ATTACKS,
+        "relatedness": [f"corpus:{_write_notes(store.private)}"],
+        "seed": SEED,
+        "workers": WORKERS,
+    }
+    progress("trying settings")
+    usual = audit(data.table, methods=USUAL, told=told, **given)
+    stronger = harden(data.table, methods=STRONGER, each=True, told=told, **given)
+    tried = {run.name: run for run in (*usual.runs, *stronger.runs)}
+    whole = audit(  # every run is there already
+        data.table,
+        methods=[_text(run) for run in tried.values()],
+        title="A clinic's records",
+        description=sentence(data.description),
+        **given,
+    )
+    told_story = replace(
+        whole,
+        reasons=(*whole.reasons, *_story(usual, stronger)),
+        notes=(*stronger.notes[: len(STRONGER)], *whole.notes),
+    )
+    store.keep_result(told_story)
+    return told_story
 
 
-def _plan() -> list[tuple[str, dict[str, Any]]]:
-    """Return the methods that make whole records alike, at each k, and a few for other worries.
+def _opened(out: Path) -> "Store":
+    from setveil.audit.store import Store
 
-    Whole records are what a method is about that generalizes and whose only letter is k; with an
-    m beside it, k counts something else.
-    """
-    from setveil.audit import applicable
-    from setveil.registry import params_of
+    return Store.opened(out)
 
-    plan: list[tuple[str, dict[str, Any]]] = []
-    for entry in applicable(taxonomy=True):
-        letters = {param.name for param in params_of(entry.target)}
-        needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
-        if "taxonomy" in needed and "k" in letters and "m" not in letters:
-            plan += [
-                (entry.name, {**variant, "k": k})
-                for variant in VARIANTS.get(entry.name, ({},))
-                for k in SIZES
-            ]
-    return [*plan, *OTHER_PROMISES]
+
+def _text(run: "RunRecord") -> str:
+    import json
+
+    listed = (
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in run.params.items()
+    )
+    return f"{run.method}:{','.join(listed)}"
+
+
+def _story(usual: "AuditResult", stronger: "AuditResult") -> list[str]:
+    """Return what the runs show, one after the other, in sentences."""
+    from setveil.audit.advice import advise, in_words, share
+
+    said = []
+    for run, text in zip(usual.runs, STRONGER, strict=False):
+        worst = _by_meaning(run)
+        if worst is None or run.risk is None or run.loss is None:
+            continue
+        promise = (
+            "keeps its promise, checked in its files" if run.verified else "BREAKS its promise"
+        )
+        said.append(f"{run.title} {promise}; but: {in_words(worst)}{_beside(run, worst)}")
+        tried = [each for each in stronger.runs if each.method == text.partition(":")[0]]
+        chosen = advise(tried, target=TARGET, attacks=ATTACKS).recommended
+        best = next((each for each in tried if each.id == chosen), None)
+        if best is None or best.risk is None or best.loss is None:
+            said.append(f"None of {len(tried)} stronger settings brings that to the target.")
+        else:
+            said.append(
+                f"Hardening: {best.title} lowers the risk from {share(run.risk)} to "
+                f"{share(best.risk)}; counts are off by {share(best.loss)} instead of "
+                f"{share(run.loss)}."
+            )
+    return said
+
+
+def _beside(run: "RunRecord", worst: "Adversary") -> str:
+    """Return what of an attack's success is not owed to meaning, as far as that was measured."""
+    from setveil.audit.advice import share
+
+    if worst.control is not None:
+        return f" With the records' contexts exchanged it is {share(worst.control.value)}."
+    for each in run.adversaries:
+        if each.attack == "prior" and worst is not each and each.rate is not None:
+            return f" By the release's own counts alone (prior) it is {share(each.rate.value)}."
+    return ""
+
+
+def _by_meaning(run: "RunRecord") -> "Adversary | None":
+    """Return the worst attack that knows what words mean; else the worst."""
+    tried = [each for each in run.adversaries if each.attack in BY_MEANING]
+    return replace(run, adversaries=tuple(tried)).worst or run.worst
 
 
 def _write_data(data: "Synthetic", private: Path) -> None:
@@ -127,91 +187,16 @@ def _write_data(data: "Synthetic", private: Path) -> None:
     write_whole(private / "sensitive.txt", "".join(f"{item}\n" for item in data.sensitive))
 
 
-def _compile(plan: list[tuple[str, dict[str, Any]]], data: "Synthetic") -> None:
-    """Run every method once on a few records, so that no timing includes the compiler's."""
-    from setveil.audit import run_method
+def _write_notes(private: Path) -> Path:
+    """Index what adversaries have read: notes about other patients, which anybody may have."""
+    from setveil.data.synthetic import clinic
+    from setveil.relatedness.index_build import build_index
 
-    few = data.table.take(range(min(200, len(data.table))))
-    for name, params in plan:
-        if params.get("k") in {None, SIZES[0]} or "m" in params:
-            run_method(name, params, few, data.taxonomy, sensitive=_among(data, few))
-
-
-def _among(data: "Synthetic", table: "TransactionTable") -> list[str]:
-    """Return the sensitive items that occur in a part of the data."""
-    supports = table.supports()
-    return [item for item in data.sensitive if supports[table.vocabulary.number(item)]]
-
-
-def _run(
-    name: str,
-    params: dict[str, Any],
-    data: "Synthetic",
-    *,
-    progress: Progress,
-    publish: Path,
-    private: Path,
-) -> "Run":
-    """Run a method and save what it made; what is judged is what was written."""
-    from setveil.audit import run_method, save_run
-
-    run = run_method(
-        name, params, data.table, data.taxonomy, sensitive=data.sensitive, progress=progress
-    )
-    return save_run(run, publish / run.name, private / f"{run.name}.key")
-
-
-def _write_report(runs: "list[Run]", data: "Synthetic", private: Path) -> Path:
-    from setveil.data.whole_file import write_whole
-    from setveil.report import render
-    from setveil.report.words import sentence
-
-    page = render(
-        runs,
-        table=data.table,
-        taxonomy=data.taxonomy,
-        title="A clinic's records",
-        description=sentence(data.description),
-        wished_k=WISHED_K,
-    )
-    report = private / "report.html"
-    write_whole(report, page)
-    return report
-
-
-def _as_json(run: "Run", publish: Path) -> dict[str, Any]:
-    return {
-        "method": run.method,
-        "params": run.params,
-        "release": str(publish / run.name),
-        "keeps_promise": run.keeps_promise,
-        "consistent": run.consistent,
-        "seconds": run.seconds,
-        **run.measures,
-    }
-
-
-def _print(runs: "list[Run]", chosen: "Run | None", report: Path) -> None:
-    from setveil.report.words import kept, lost
-
-    rows = [
-        (
-            run.variant,
-            str(run.params.get("k", "")).rjust(2),
-            "kept" if run.keeps_promise else "BROKEN",
-            lost(run.measures["ggd_share"]).rjust(11),
-            kept(run.measures["items_exact"]).rjust(9),
-            lost(run.measures["items_suppressed"]).rjust(8),
-            "*" if run is chosen else "",
-        )
-        for run in runs
-    ]
-    head = ["method", " k", "promise", "detail lost", "as it was", "left out", ""]
-    print_table(head, rows)
-    good = sum(run.keeps_promise for run in runs)
-    typer.echo(
-        f"\n{good} of {len(runs)} releases keep their promise, checked in the files written."
-    )
-    if chosen is not None:
-        typer.echo(f"* the least detail lost among those that keep k = {WISHED_K}")
-    typer.echo(f"report: {report}")
+    index, made = private / "notes.index", private / "notes.index.new"
+    rows = clinic(n=NOTES, seed=OTHERS).table.to_rows()
+    build_index((", ".join(row) for row in rows), made, singulars=False)
+    if index.is_file() and index.read_bytes() == made.read_bytes():
+        made.unlink()  # runs that asked the same index are kept
+    else:
+        made.replace(index)
+    return index

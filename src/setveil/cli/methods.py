@@ -34,7 +34,7 @@ def methods(
         )
     found = [entry for kind in KINDS for entry in entries(kind)]
     if json:
-        emit({"methods": [_as_json(entry) for entry in found]})
+        emit({"methods": [_as_json(entry) for entry in found], "tables": _for_tables()})
     elif bibtex:
         typer.echo("\n\n".join(_papers(found)))
     else:
@@ -42,6 +42,24 @@ def methods(
             if i == 0 or found[i - 1].kind != entry.kind:
                 typer.echo(f"{'' if i == 0 else chr(10)}{entry.kind}s")
             _print(entry)
+        typer.echo("\nfor tables of columns: setveil table METHOD")
+        for scheme in _for_tables():
+            typer.echo(f"  {scheme['name']}\n    {scheme['summary']}")
+
+
+def _for_tables() -> list[dict[str, str]]:
+    """Return the schemes for tables of columns, and the checks of what they promise."""
+    from setveil.cli.table import COMMANDS
+    from setveil.tabular.checks import CHECKS
+
+    schemes = [
+        {"name": name, "summary": line} for name, (_, line) in COMMANDS.items() if name != "check"
+    ]
+    checks = [
+        {"name": f"check {name}", "summary": (check.__doc__ or "").splitlines()[0]}
+        for name, check in CHECKS.items()
+    ]
+    return schemes + checks
 
 
 def _papers(found: "list[Entry]") -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from setveil.data.notebook import html_of_records
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -289,6 +290,9 @@ class TransactionTable:
             f"<TransactionTable: {len(self):,} records, {self.n_items:,} items, "
             f"{len(self.items):,} occurrences>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_of_records(repr(self).strip("<>"), self, len(self))
 
     @property
     def n_items(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from setveil.data.notebook import ROWS, html_table
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -50,6 +52,22 @@ class Verdict:
     reason: str
     checked: int
     witnesses: tuple[Witness, ...] = ()
+
+    def _repr_html_(self) -> str:
+        says = "holds" if self.holds else "VIOLATED"
+        rows = [
+            [
+                "{" + ", ".join(found.items) + "}",
+                found.consequent or "",
+                found.support,
+                found.required,
+            ]
+            for found in self.witnesses[:ROWS]
+        ]
+        columns = ["itemset", "gives away", "records", "required"] if rows else []
+        return html_table(
+            f"{says}{'' if self.exact else ' (not certain)'}: {self.reason}", columns, rows
+        )
 
 
 @runtime_checkable

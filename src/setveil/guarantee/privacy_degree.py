@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Release
 
+LARGEST = 2**62
+"""A degree beyond this is beyond every number of records."""
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
 
@@ -47,7 +49,8 @@ class PrivacyDegree:
     p
         The degree, a whole number.
     sensitive
-        The items that must not be inferred. Those that the release does not show are passed over.
+        The items that must not be inferred; none stands for all that the release shows apart.
+        Those that it does not show are named in the reason.
 
     Examples
     --------
@@ -67,6 +70,8 @@ class PrivacyDegree:
     -----
     The chance is 1/p for those who know *ordinary* items only. Where parts are published whole,
     who knows one sensitive item of a person may learn another one that stands in the same part.
+    It is also for those who do not repeat the method: who does may rule out originals from which
+    the same groups would not have come (docs/methods/cahd.md says how often).
 
     References
     ----------
@@ -93,23 +98,35 @@ class PrivacyDegree:
         known = published.vocabulary
         asked = np.zeros(len(known), dtype=bool)
         asked[[known.number(name) for name in self.sensitive if name in known]] = True
+        if not self.sensitive:
+            asked[published.part_items] = True
         bare = asked[published.items]
         if self.p > 1 and bare.any():
             return self._bare(published, published.items[bare])
         group, item, held = _counted(published, asked)
         sizes = published.sizes[group]
-        low = np.flatnonzero(held * self.p > sizes)
+        # Divided, not multiplied: a product with a large p would not fit.
+        low = np.flatnonzero(held > sizes // min(self.p, LARGEST))
         if len(low):
             order = sorted(
                 low.tolist(), key=lambda i: (-Fraction(int(held[i]), int(sizes[i])), int(group[i]))
             )
             return self._low(published, group[order], item[order], held[order])
         shown = int(np.count_nonzero(np.bincount(item, minlength=1)))
+        named = len(self.sensitive) or int(np.count_nonzero(asked))
         reason = (
             f"in each of {len(published.sizes):,} groups at most one record in {self.p} holds any "
-            f"sensitive item ({shown:,} of {len(self.sensitive):,} occur)"
+            f"sensitive item ({shown:,} of {named:,} occur{self._absent(published)})"
         )
         return Verdict(holds=True, exact=True, reason=reason, checked=len(published.sizes))
+
+    def _absent(self, release: GroupedRelease) -> str:
+        """Name items that were asked about and do not occur: they may be misspelt."""
+        absent = [name for name in self.sensitive if name not in release.vocabulary]
+        if not absent:
+            return ""
+        more = f" and {len(absent) - SHOWN:,} more" if len(absent) > SHOWN else ""
+        return f"; not in the release: {', '.join(absent[:SHOWN])}{more}"
 
     def _bare(self, release: GroupedRelease, items: Int32Array) -> Verdict:
         numbers, counts = np.unique(items, return_counts=True)

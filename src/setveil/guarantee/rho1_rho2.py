@@ -57,8 +57,8 @@ def check_randomizer(
 
     Departures: a posterior of just ρ2 counts as a breach, as in the paper's definition 1.
     """
-    low, high = _beliefs(rho1, rho2)
-    rows = _named(matrix)
+    low, high = beliefs(rho1, rho2)
+    rows = named_chances(matrix)
     outcomes = list(dict.fromkeys(y for row in rows.values() for y in row))
     worst: tuple[Fraction, str, str, str] | None = None
     for y in outcomes:
@@ -112,7 +112,12 @@ def item_randomizer(channel: ItemChannel) -> dict[str, dict[str, Fraction]]:
     }
 
 
-def _beliefs(rho1: object, rho2: object) -> tuple[Fraction, Fraction]:
+def beliefs(rho1: object, rho2: object) -> tuple[Fraction, Fraction]:
+    """Return two beliefs as they are written, or say what is wrong with them.
+
+    >>> beliefs(0.1, "1/2")
+    (Fraction(1, 10), Fraction(1, 2))
+    """
     low, high = written_fraction(rho1), written_fraction(rho2)
     if low is None or high is None or not 0 < low < high < 1:
         raise ParameterError(
@@ -121,10 +126,14 @@ def _beliefs(rho1: object, rho2: object) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def _named(
+def named_chances(
     matrix: Sequence[Sequence[object]] | Mapping[str, Mapping[str, object]],
 ) -> dict[str, dict[str, Fraction]]:
-    """Return the matrix as fractions by name, or say what is wrong with it."""
+    """Return the matrix as fractions by name, or say what is wrong with it.
+
+    >>> named_chances([["1/2", 0.5]])
+    {'0': {'0': Fraction(1, 2), '1': Fraction(1, 2)}}
+    """
     if hasattr(matrix, "items"):
         given = {str(value): dict(row) for value, row in matrix.items()}
     else:
@@ -133,7 +142,10 @@ def _named(
         }
     rows: dict[str, dict[str, Fraction]] = {}
     for value, row in given.items():
-        chances = {str(y): written_fraction(chance) for y, chance in row.items()}
+        chances = {
+            str(y): chance if isinstance(chance, Fraction) else written_fraction(chance)
+            for y, chance in row.items()
+        }
         known = {y: chance for y, chance in chances.items() if chance is not None}
         if len(known) < len(chances) or min(known.values(), default=Fraction(0)) < 0:
             raise ParameterError(f"a chance of {value} is no number of at least 0")

@@ -224,6 +224,17 @@ def named_places(spec: str) -> tuple[str, ...]:
     return tuple(place for place in places if place)
 
 
+def check_spec(spec: str) -> None:
+    """Refuse a text that names no source of relatedness; nothing is read.
+
+    >>> check_spec("corpsu:notes.index")
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: there is no relatedness called 'corpsu'. To fix: use one of: ...
+    """
+    for part in _split(spec):
+        find("relatedness", _parsed(part, spec)[1])
+
+
 def _split(spec: str) -> list[str]:
     names = "|".join(re.escape(entry.name) for entry in entries("relatedness"))
     return re.split(rf"\+(?=\s*(?:[^*:+]+\*)?\s*(?:{names})\s*(?::|\+|$))", spec)

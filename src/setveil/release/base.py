@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from setveil.data.notebook import ROWS, html_of_records
 from setveil.data.table import Int64Array, TransactionTable, frozen
 from setveil.errors import ParameterError
 
@@ -151,3 +152,9 @@ class Anonymization:
     promise: Guarantee | None
     log: tuple[Step, ...] = ()
     figures: dict[str, Any] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        promise = "nothing" if self.promise is None else self.promise.describe()
+        rows = self.release.to_rows()
+        caption = f"{repr(self.release).strip('<>')}; promise: {promise}"
+        return html_of_records(caption, rows[:ROWS], len(rows))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 
+from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.errors import ParameterError
 from setveil.release import chunk_checks
@@ -67,7 +68,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DisassociatedRelease:
+class DisassociatedRelease(ShowsRecords):
     """Clusters of records, each cut into chunks whose rows nothing links.
 
     A cluster says how many records it has. Each of its record chunks is a bag of sub-records, the

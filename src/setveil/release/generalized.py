@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, canonical_order, frozen, take_rows
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.release.base import Bounds, Key, Matches
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GeneralizedRelease:
+class GeneralizedRelease(ShowsRecords):
     """Published records, each a bag of taxonomy nodes, in canonical order.
 
     Which originals a record allows depends on `hides`. Write n_t(v) for the number of items of an

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.errors import ParameterError
 from setveil.release import group_checks
@@ -56,7 +57,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class GroupedRelease:
+class GroupedRelease(ShowsRecords):
     """Groups of records whose ordinary items are published as they are, and nothing else of each.
 
     What is sensitive is published for the group only. Either as a *histogram*: how many of its

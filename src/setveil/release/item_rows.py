@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.errors import ParameterError
 from setveil.release.rows import neighbour_order
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ItemRows:
+class ItemRows(ShowsRecords):
     """Records, each a set of published items, in canonical order.
 
     Parameters

@@ -1,15 +1,15 @@
-"""Runs become one self-contained HTML page for the owner of the data.
+"""An audit becomes one self-contained HTML page for the owner of the data, or Markdown.
 
->>> from setveil import Taxonomy, TransactionTable
->>> from setveil.audit import run_method
->>> table = TransactionTable.from_rows([["flu"], ["flu"], ["gout"], ["gout"]])
->>> tree = Taxonomy.from_parents({"flu": "illness", "gout": "illness"})
->>> page = render([run_method("gather", {"k": 2}, table, tree)], table=table, taxonomy=tree,
-...               title="Four patients", description="", wished_k=2)
->>> "The one release keeps its promise." in page
+>>> from setveil.audit import AuditResult, RunRecord
+>>> lone = RunRecord(id="1", name="clump-k5", title="clump, k = 5", method="clump",
+...                  params={"k": 5}, state="failed", error="no memory was left")
+>>> "clump, k = 5" in markdown_audit(AuditResult(title="Visits", target=0.1, runs=(lone,)))
 True
 """
 
-from setveil.report.page import render
+from setveil.report.audit_charts import frontier
+from setveil.report.audit_markdown import markdown_audit
+from setveil.report.audit_page import render_audit
+from setveil.report.figures import save_figures
 
-__all__ = ["render"]
+__all__ = ["frontier", "markdown_audit", "render_audit", "save_figures"]

@@ -16,6 +16,9 @@ SERIES = [f"var(--series-{number})" for number in range(1, 7)]
 SHAPES = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross"]
 TEXT = "currentColor"
 
+LINK = ' xlink:href="https://vega.github.io/vega-datasets/#'
+"""What the drawing program makes of a link within the page."""
+
 Values = list[dict[str, Any]]
 
 
@@ -29,10 +32,15 @@ def draw(spec: Mapping[str, Any]) -> str:
     import vl_convert  # noqa: PLC0415  (tens of megabytes: only when a report is drawn)
 
     svg: str = vl_convert.vegalite_to_svg(dict(spec))
-    return svg
+    return svg.replace(LINK, ' href="#')
 
 
-def _base(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Lite values)
+def based(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Lite values)
+    """Return a specification with the looks that all charts share.
+
+    >>> based(200, width=300)["width"]
+    300
+    """
     quiet = {"labelColor": TEXT, "titleColor": TEXT, "titleFontWeight": "normal"}
     font = {
         "labelFontSize": 13,
@@ -51,7 +59,7 @@ def _base(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Li
             "view": {"stroke": None},
             "axis": {**quiet, **font, **lines},
             "legend": {**quiet, **font, "symbolStrokeWidth": 2},
-            "text": {"color": TEXT, "fontSize": 13},
+            "text": {"color": TEXT, "fontSize": 13, "font": "inherit"},
         },
         **rest,
     }
@@ -103,7 +111,7 @@ def curves(points: Values, *, x_title: str, y_title: str) -> dict[str, Any]:
         },
     }
     line = {"mark": {"type": "line", "strokeWidth": 2}}
-    return _base(260, data={"values": points}, encoding=encoding, layer=[line, marks])
+    return based(260, data={"values": points}, encoding=encoding, layer=[line, marks])
 
 
 def bars(values: Values, *, x_title: str, y_title: str) -> dict[str, Any]:
@@ -129,7 +137,7 @@ def bars(values: Values, *, x_title: str, y_title: str) -> dict[str, Any]:
         "mark": {"type": "text", "dy": -8},
         "encoding": {"text": {"field": "label"}},
     }
-    return _base(200, data={"values": values}, encoding={"x": x, "y": y}, layer=[bar, label])
+    return based(200, data={"values": values}, encoding={"x": x, "y": y}, layer=[bar, label])
 
 
 def stacks(values: Values, *, parts: Sequence[str], x_title: str) -> dict[str, Any]:
@@ -164,5 +172,5 @@ def stacks(values: Values, *, parts: Sequence[str], x_title: str) -> dict[str, A
             "legend": {"orient": "top", "title": None, "labelLimit": 200},
         },
     }
-    spec = _base(34 * max(len(rows), 1), data={"values": values}, encoding=encoding)
+    spec = based(34 * max(len(rows), 1), data={"values": values}, encoding=encoding)
     return {**spec, "width": WIDTH - 120, "mark": {"type": "bar", "height": {"band": 0.7}}}

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from setveil.measure.interval import Rate
 
 NOT_APPLICABLE = "n/a"
 
@@ -52,6 +56,31 @@ def about(share: float | None) -> str:
     if share > 0.99:
         return "more than 99 in 100"
     return f"about {round(share * 100)} in 100"
+
+
+def won(rate: Rate | None) -> str:
+    """Return what an adversary got in per cent, rounded up, with its interval where it has one.
+
+    >>> from setveil.measure.interval import Rate
+    >>> won(Rate(value=0.0171, low=0.011, high=0.0263, exact=False)), won(Rate.counted(0.5))
+    ('1.8% (1.1 to 2.7)', '50.0%')
+    """
+    if rate is None:
+        return NOT_APPLICABLE
+    if rate.low == rate.high:
+        return lost(rate.value)
+    return f"{lost(rate.value)} ({kept(rate.low)[:-1]} to {lost(rate.high)[:-1]})"
+
+
+def in_thousand(share: float) -> str:
+    """Return a share as so many of 1,000, to the nearest; a few are never none.
+
+    >>> in_thousand(0.0171), in_thousand(0), in_thousand(1), in_thousand(0.0002)
+    ('17 of 1,000', '0 of 1,000', '1,000 of 1,000', 'fewer than 1 of 1,000')
+    """
+    if 0 < share < 0.0005:
+        return "fewer than 1 of 1,000"
+    return f"{share * 1000:,.0f} of 1,000"
 
 
 def number(value: float | None, digits: int = 0) -> str:

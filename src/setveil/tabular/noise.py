@@ -11,6 +11,8 @@ import numpy.typing as npt
 from setveil.data.frames import as_polars
 from setveil.data.table import frozen
 from setveil.errors import InputError, ParameterError
+from setveil.tabular.columns import is_number, whole_table
+from setveil.tabular.partitioned import by_content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +99,7 @@ def add_noise(
     R. Brand: Microdata protection through noise addition, Inference Control in Statistical
     Databases, LNCS 2316, 2002.
     """
-    table = as_polars(frame, None)
+    table = whole_table(frame)
     names = _numeric(table) if columns is None else list(dict.fromkeys(columns))
     values = numeric_values(table, names)
     if not len(values):
@@ -106,16 +108,17 @@ def add_noise(
         raise ParameterError(
             f"distribution is {distribution!r}", fix=f"use one of {', '.join(DISTRIBUTIONS)}"
         )
-    noise = _deviations(names, values, share, deviations)
+    # Added up and drawn in an order that only the content decides, so that the input's order
+    # leaves no trace, not even in the last digit.
+    order = by_content(table)
+    noise = _deviations(names, values[order], share, deviations)
     rng = np.random.default_rng() if rng is None else rng
-    # Drawn in an order that only the content decides, so that the input's order leaves no trace.
-    order = _by_content(table)
     drawn = np.empty_like(values)
     drawn[order] = _unit_noise(rng, values.shape, distribution) * noise
     changed = table.with_columns(
         **{name: values[:, c] + drawn[:, c] for c, name in enumerate(names)}
     )
-    key = _by_content(changed)
+    key = by_content(changed)
     return NoisyTable(
         frame=changed[key.tolist()],
         deviations=dict(zip(names, noise.tolist(), strict=True)),
@@ -163,8 +166,14 @@ def _deviations(
                 "deviations are given for other columns than those that get noise",
                 fix=f"give one for each of {', '.join(names)}",
             )
+        wrong = [name for name in names if not is_number(given[name])]
+        if wrong:
+            raise ParameterError(
+                f"the standard deviation in {wrong[0]!r} is {given[wrong[0]]!r}",
+                fix="use a number above 0",
+            )
         noise = np.array([float(given[name]) for name in names])
-    elif isinstance(share, bool) or not 0 < share < float("inf"):
+    elif not is_number(share) or not 0 < share < float("inf"):
         raise ParameterError(f"share is {share!r}", fix="use a number above 0, such as 0.5")
     else:
         noise = share * values.std(axis=0)
@@ -184,12 +193,3 @@ def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], distribution: 
     if distribution == "laplace":
         return rng.laplace(scale=0.5**0.5, size=shape)
     return rng.uniform(-(3**0.5), 3**0.5, size=shape)
-
-
-def _by_content(table: pl.DataFrame) -> Int64Array:
-    """Return the order of the rows by all their columns."""
-    import polars as pl  # noqa: PLC0415  (only on demand)
-
-    numbered = table.select(pl.struct(pl.all()).arg_sort())
-    order: Int64Array = numbered.to_series().to_numpy().astype(np.int64)
-    return order

@@ -16,7 +16,6 @@ guarantee and to the measures, which know nothing of the method.
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,11 +23,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from setveil.audit.setting import Setting
+from setveil.audit.utility import UTILITY, check_utility, utility_of
+from setveil.data.notebook import html_table
 from setveil.errors import ParameterError
 from setveil.registry import Entry, entries, find, params_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from setveil.anonymize.base import Anonymizer
@@ -63,6 +65,8 @@ class Run:
         Wall time of the stages ``anonymize``, ``verify``, ``measure``.
     taxonomy
         The tree that the release is about; None where the method had none.
+    utility
+        Items that could be published as one; None where the setting names no such constraint.
     """
 
     method: str
@@ -77,45 +81,38 @@ class Run:
     figures: dict[str, Any]
     seconds: dict[str, float]
     taxonomy: Taxonomy | None = None
+    utility: tuple[tuple[str, ...], ...] | None = None
 
     @property
     def keeps_promise(self) -> bool:
         """Whether something was promised, and the check is certain that it holds."""
         return self.verdict is not None and self.verdict.holds and self.verdict.exact
 
-    @property
-    def k_alone(self) -> int | None:
-        """The k of a promise about whole records; None where there is no such promise.
+    def _repr_html_(self) -> str:
+        verdict = "promises nothing" if self.verdict is None else self.verdict.reason
+        if self.verdict is not None and not self.keeps_promise:
+            verdict = f"promise NOT kept: {verdict}"
+        return html_table(f"{self.title}; {verdict}", ["measure", "value"], self.measures.items())
 
-        Beside other letters (m, p) a k counts something else, and does not compare.
-        """
-        params = {} if self.promise is None else self.promise.params()
-        return params["k"] if set(params) == {"k"} else None
+    @property
+    def setting(self) -> Setting:
+        """The method with the parameters that were given."""
+        return Setting(method=self.method, params=self.params)
 
     @property
     def title(self) -> str:
         """What a reader calls the run."""
-        k = self.params.get("k")
-        return self.variant if k is None else f"{self.variant}, k = {k}"
+        return self.setting.title
 
     @property
     def variant(self) -> str:
         """The method with its given parameters other than k: what stays the same along a curve."""
-        rest = [
-            value if isinstance(value, str) else f"{name} {value}"
-            for name, value in self.params.items()
-            if name != "k"
-        ]
-        return f"{self.method} ({', '.join(rest)})" if rest else self.method
+        return self.setting.variant
 
     @property
     def name(self) -> str:
         """A name for files and links: the method and its given parameters."""
-        parts = [
-            value if isinstance(value, str) else f"{name}{value}"
-            for name, value in self.params.items()
-        ]
-        return re.sub(r"[^a-z0-9.-]+", "", "-".join([self.method, *parts]).lower())
+        return self.setting.name
 
 
 def applicable(*, taxonomy: bool, sensitive: bool = False) -> list[Entry]:
@@ -136,11 +133,17 @@ def applicable(*, taxonomy: bool, sensitive: bool = False) -> list[Entry]:
 def build(name: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401  (any registered class)
     """Return the anonymizer of this name with these parameters, or say which ones it takes.
 
+    Utility constraints may stand among them (:mod:`setveil.audit.utility`); they are checked here
+    and given to the method with the data.
+
     >>> build("clump", {"k": 3}).k
     3
     """
     target = find("anonymizer", name).target
     known = [param.name for param in params_of(target)]
+    if UTILITY in params and UTILITY in getattr(target, "accepts", ()):
+        check_utility(params[UTILITY])
+        params = {key: value for key, value in params.items() if key != UTILITY}
     unknown = sorted(set(params) - set(known))
     if unknown:
         raise ParameterError(
@@ -174,6 +177,7 @@ def run_method(
     taxonomy: Taxonomy | None = None,
     *,
     sensitive: Iterable[str] = (),
+    rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Anonymize `table`, check the promise from the release alone, and measure what was lost.
@@ -181,12 +185,15 @@ def run_method(
     Parameters
     ----------
     name, params
-        A registered anonymizer and its parameters.
+        A registered anonymizer and its parameters; ``utility`` is as in
+        :func:`setveil.audit.utility.utility_of`.
     table, taxonomy
         The data. A method gets the taxonomy if it needs one.
     sensitive
         Names of sensitive items. A method gets them if it needs them; one that needs both gets
         the taxonomy without them.
+    rng
+        What a method that draws at random draws from; without it, from the operating system.
     progress
         Called with (stage, done, total) while the method works.
 
@@ -208,9 +215,12 @@ def run_method(
         given["taxonomy"] = tree_over(table, taxonomy, secret)
         tree = given["taxonomy"].beside(secret)
     started = time.perf_counter()
-    made = method.anonymize(
-        table, **{need: given[need] for need in method.requires}, progress=progress
-    )
+    inputs = {need: given[need] for need in method.requires}
+    if rng is not None and "rng" in getattr(method, "accepts", ()):
+        inputs["rng"] = rng
+    if UTILITY in params:
+        inputs[UTILITY] = utility_of(params[UTILITY], table, taxonomy)
+    made = method.anonymize(table, **inputs, progress=progress)
     anonymized = time.perf_counter()
     verdict = made.promise.check(made.release) if made.promise is not None else None
     consistent = made.release.is_consistent_with(table, made.key, tree)
@@ -244,6 +254,7 @@ def run_method(
             "measure": time.perf_counter() - verified,
         },
         taxonomy=tree,
+        utility=inputs.get(UTILITY),
     )
 
 
@@ -281,22 +292,3 @@ def save_run(run: Run, directory: Path, key_file: Path) -> Run:
         return run
     promise = from_manifest(manifest.promise["name"], manifest.promise["params"])
     return replace(run, verdict=promise.check(store.load_release(directory)))
-
-
-def recommend(runs: Sequence[Run], *, k: int) -> Run | None:
-    """Return the run with the least GGD share among those that keep `k` or more, checked.
-
-    Only promises about whole records compare; see :attr:`Run.k_alone`.
-    Runs that cannot be measured, that contradict the original or whose promise is not certain
-    are never recommended; None when nothing is left. Ties go to the larger k, then by name.
-    """
-    fit = [
-        (run.measures["ggd_share"], -run.k_alone, run.name, run)
-        for run in runs
-        if run.k_alone is not None
-        and run.k_alone >= k
-        and run.keeps_promise
-        and run.consistent
-        and run.measures["ggd_share"] is not None
-    ]
-    return min(fit, key=lambda entry: entry[:3])[-1] if fit else None

@@ -1,0 +1,38 @@
+"""The main job: many methods and settings, each verified, attacked, measured; then advice.
+
+>>> from setveil.audit import applicable
+>>> [entry.name for entry in applicable(taxonomy=False, sensitive=True)][:3]
+['anatomy', 'cahd', 'coat']
+"""
+
+from setveil.audit.auditing import audit
+from setveil.audit.harden import harden
+from setveil.audit.results import Adversary, AuditResult, RunRecord
+from setveil.audit.run import (
+    Run,
+    applicable,
+    build,
+    run_method,
+    save_run,
+    tree_over,
+)
+from setveil.audit.setting import Setting
+from setveil.audit.store import load_audit
+from setveil.audit.suggest import suggest_sensitive
+
+__all__ = [
+    "Adversary",
+    "AuditResult",
+    "Run",
+    "RunRecord",
+    "Setting",
+    "applicable",
+    "audit",
+    "build",
+    "harden",
+    "load_audit",
+    "run_method",
+    "save_run",
+    "suggest_sensitive",
+    "tree_over",
+]

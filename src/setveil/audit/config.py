@@ -1,0 +1,135 @@
+"""``audit.toml``: all that an audit is told, in a file that can be kept and run again."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from setveil.errors import InputError
+
+if TYPE_CHECKING:
+    import os
+
+FILES = ("data", "taxonomy", "sensitive")
+"""Names of files, which are looked for beside the file that names them."""
+KINDS: dict[str, tuple[type, ...]] = {
+    "data": (str,),
+    "format": (str,),
+    "delimiter": (str,),
+    "id": (str,),
+    "item": (str,),
+    "taxonomy": (str,),
+    "missing": (str,),
+    "parents": (str,),
+    "sensitive": (str, list),
+    "sensitive_share": (int, float),
+    "title": (str,),
+    "description": (str,),
+    "target": (int, float),
+    "methods": (list,),
+    "attacks": (list,),
+    "relatedness": (str, list),
+    "known": (list,),
+    "budget": (str, int, float),
+    "memory": (str, int),
+    "workers": (int,),
+    "seed": (int,),
+}
+"""What may stand in the file, and of which kinds it may be."""
+SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
+TIMES = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)", re.IGNORECASE)
+
+
+def read_config(file: str | os.PathLike[str]) -> dict[str, Any]:
+    r"""Return what a file says; files that it names are looked for beside it.
+
+    `budget` and `memory` become seconds and bytes; `relatedness` becomes a list.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "audit.toml")
+    ...     _ = file.write_text('data = "visits.csv"\nbudget = "30m"\nrelatedness = "release"')
+    ...     found = read_config(file)
+    >>> Path(found["data"]).name, found["budget"], found["relatedness"]
+    ('visits.csv', 1800.0, ['release'])
+    """
+    path = Path(file)
+    where = str(path)
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror or error}", where=where, fix="name a file"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"this is no TOML: {error}", where=where, fix="see docs/audit.md"
+        ) from None
+    _check(found, where)
+    for name in FILES:
+        if isinstance(found.get(name), str):
+            found[name] = str(path.parent / found[name])
+    if isinstance(found.get("relatedness"), str):
+        found["relatedness"] = [found["relatedness"]]
+    for name, read in (("budget", seconds_of), ("memory", bytes_of)):
+        if name in found:
+            value = read(str(found[name]))
+            if value is None:
+                raise InputError(
+                    f"{name} is {found[name]!r}",
+                    where=where,
+                    fix='write it as in budget = "30m", memory = "2G"',
+                )
+            found[name] = value
+    return found
+
+
+def _check(found: dict[str, Any], where: str) -> None:
+    unknown = sorted(set(found) - set(KINDS))
+    if unknown:
+        raise InputError(
+            f"there is no setting {', '.join(map(repr, unknown))}",
+            where=where,
+            fix=f"use some of {', '.join(KINDS)}",
+        )
+    if "data" not in found:
+        raise InputError("it names no data", where=where, fix='write data = "visits.csv"')
+    for name, value in found.items():
+        kinds = KINDS[name]
+        good = isinstance(value, kinds) and not isinstance(value, bool)
+        if isinstance(value, list):
+            inner = int if name == "known" else str
+            good = good and all(type(each) is inner for each in value)
+        if not good:
+            lists = "a list of numbers" if name == "known" else "a list of texts"
+            said = {"str": "a text", "list": lists, "int": "a number"}
+            words = [said[kind.__name__] for kind in kinds if kind.__name__ in said]
+            raise InputError(
+                f"{name} is {value!r}", where=where, fix=f"give it {' or '.join(words)}"
+            )
+
+
+def seconds_of(text: str) -> float | None:
+    """Return a duration in seconds; None for what is none.
+
+    >>> seconds_of("90s"), seconds_of("30m"), seconds_of("45"), seconds_of("soon")
+    (90.0, 1800.0, 45.0, None)
+    """
+    found = TIME.fullmatch(text.strip())
+    value = 0.0 if found is None else float(found[1]) * TIMES[found[2].lower()]
+    return value or None
+
+
+def bytes_of(text: str) -> int | None:
+    """Return a size in bytes; None for what is none.
+
+    >>> bytes_of("2G"), bytes_of("500 MB"), bytes_of("much")
+    (2000000000, 500000000, None)
+    """
+    found = SIZE.fullmatch(text.strip())
+    value = 0 if found is None else int(float(found[1]) * SIZES[found[2].lower()])
+    return value or None

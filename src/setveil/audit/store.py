@@ -1,0 +1,218 @@
+"""Where an audit keeps what it made: releases to publish, and what stays private."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from setveil import __version__
+from setveil.audit.results import DONE, AuditResult, RunRecord
+from setveil.data.whole_file import write_whole
+from setveil.errors import InputError, ReleaseError, SetveilError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+
+VERSION = 1
+"""Version of the files' layout; files of another version are not used."""
+SEED_BITS = 128
+
+
+@dataclass(frozen=True)
+class Store:
+    """The directory of an audit.
+
+    ``publish/NAME/`` are releases; ``private/`` holds ``keys/``, ``runs/ID.json`` (each run that
+    ended, with the hash of its release), ``seed.json`` and ``audit.json``.
+
+    Parameters
+    ----------
+    folder
+        The directory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store.opened(folder)
+    ...     store.seed(7), Store.opened(folder).seed(None), store.names()
+    (7, 7, ())
+    """
+
+    folder: Path
+
+    @classmethod
+    def opened(cls, folder: str | os.PathLike[str]) -> Store:
+        """Make the directory, or use that of an earlier audit; anything else is refused."""
+        path = Path(folder)
+        store = cls(path)
+        if path.exists() and not path.is_dir():
+            raise ReleaseError("this is a file", where=str(path), fix="name a directory")
+        if path.is_dir() and any(path.iterdir()) and not store.private.is_dir():
+            raise ReleaseError(
+                "the directory holds something else than an audit",
+                where=str(path),
+                fix="name a new or an empty directory",
+            )
+        try:
+            store.publish.mkdir(parents=True, exist_ok=True)
+            for private in (store.private, store.private / "runs", store.private / "keys"):
+                private.mkdir(exist_ok=True)
+                private.chmod(0o700)  # keys, and how they are found again, are the owner's
+        except OSError as error:
+            raise ReleaseError(
+                f"cannot be made: {error.strerror or error}",
+                where=error.filename or str(path),
+                fix="check the permissions and the space left",
+            ) from None
+        return store
+
+    @property
+    def publish(self) -> Path:
+        """Where releases are."""
+        return self.folder / "publish"
+
+    @property
+    def private(self) -> Path:
+        """Where everything else is."""
+        return self.folder / "private"
+
+    def key_file(self, name: str) -> Path:
+        """Return where the key of a run is."""
+        return self.private / "keys" / f"{name}.key"
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the releases that are there, sorted."""
+        return tuple(sorted(each.name for each in self.publish.iterdir() if each.is_dir()))
+
+    def seed(self, given: int | None) -> int:
+        """Return the audit's seed: the one that is given, else that of the first call, else drawn.
+
+        A drawn one comes from the operating system: nobody can guess what was drawn from it.
+        """
+        file = self.private / "seed.json"
+        if given is None:
+            found = _read(file)
+            if found is not None and isinstance(found.get("seed"), int):
+                return int(found["seed"])
+            given = secrets.randbits(SEED_BITS)
+        write_whole(file, json.dumps({"seed": given}) + "\n")
+        file.chmod(0o600)
+        return given
+
+    def finished(self, run_id: str, name: str) -> RunRecord | None:
+        """Return a run that ended before, if its release is still the one it made."""
+        found = _read(self.private / "runs" / f"{run_id}.json")
+        if found is None or found.get("version") != VERSION:
+            return None
+        if found.get("release") != self._hash_of(name) or not self.key_file(name).is_file():
+            return None
+        try:
+            record = RunRecord.from_json(found["run"])
+        except (KeyError, TypeError, AttributeError):
+            return None  # damaged: it is made again
+        return record if record.state == DONE and record.id == run_id else None
+
+    def keep(self, record: RunRecord) -> None:
+        """Write a run that ended; it counts as finished from here on."""
+        content = {
+            "setveil": "run",
+            "version": VERSION,
+            "release": self._hash_of(record.name),
+            "run": record.to_json(),
+        }
+        write_whole(self.private / "runs" / f"{record.id}.json", _text(content))
+
+    def _hash_of(self, name: str) -> str | None:
+        """Return the hash that a release's manifest gives its data."""
+        try:
+            content = (self.publish / name / "manifest.json").read_bytes()
+        except OSError:
+            return None
+        return hashlib.sha256(content).hexdigest()
+
+    def keep_result(self, result: AuditResult) -> Path:
+        """Write what the audit found."""
+        file = self.private / "audit.json"
+        write_whole(file, _text({"setveil": "audit", "version": VERSION, **result.to_json()}))
+        return file
+
+
+def load_audit(folder: str | os.PathLike[str]) -> AuditResult:
+    """Read what an audit found from its directory, or from ``audit.json`` itself.
+
+    >>> load_audit("nowhere")
+    Traceback (most recent call last):
+    setveil.errors.InputError: nowhere/private/audit.json: no audit is here. To fix: ...
+    """
+    path = Path(folder)
+    file = path if path.is_file() else path / "private" / "audit.json"
+    fix = "name the directory that `setveil audit -o` wrote"
+    if not file.is_file():
+        raise InputError("no audit is here", where=str(file), fix=fix)
+    found = _read(file)
+    if found is None or found.pop("setveil", None) != "audit":
+        raise InputError("this is no audit", where=str(file), fix=fix)
+    if found.pop("version", None) != VERSION:
+        raise InputError("the audit is of another version", where=str(file), fix="audit again")
+    try:
+        return AuditResult.from_json(found)
+    except (KeyError, TypeError, AttributeError):
+        raise InputError("the audit is damaged", where=str(file), fix="audit again") from None
+
+
+def data_hash(table: TransactionTable, taxonomy: Taxonomy | None, sensitive: Iterable[str]) -> str:
+    """Return a hash of all that is audited.
+
+    >>> from setveil.data import TransactionTable
+    >>> one, two = (TransactionTable.from_rows([[item]]) for item in ("flu", "gout"))
+    >>> data_hash(one, None, []) == data_hash(two, None, [])
+    False
+    """
+    digest = hashlib.sha256()
+    digest.update(table.offsets.tobytes() + b"|" + table.items.tobytes())
+    names: list[Any] = [list(table.vocabulary.names), sorted(sensitive)]
+    if taxonomy is not None:
+        names += [list(taxonomy.ids), list(taxonomy.names), taxonomy.parents.tolist()]
+    digest.update(json.dumps(names).encode())
+    return digest.hexdigest()
+
+
+def run_id(content: Mapping[str, Any]) -> str:
+    """Return the id of a run that depends on these JSON values, and on the version of setveil.
+
+    >>> len(run_id({"method": "gather"})), run_id({"k": 1}) == run_id({"k": 2})
+    (16, False)
+    """
+    text = json.dumps({"version": __version__, **content}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def number_of(content: list[Any]) -> int:
+    """Return a number that depends on these JSON values, on every machine and in every version.
+
+    >>> number_of(["gather", {"k": 5}]) == number_of(["gather", {"k": 6}])
+    False
+    """
+    text = json.dumps(content, sort_keys=True, default=str)
+    return int(hashlib.sha256(text.encode()).hexdigest()[:16], 16)
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError, SetveilError):
+        return None
+    return found if isinstance(found, dict) else None

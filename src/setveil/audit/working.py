@@ -1,0 +1,160 @@
+"""All runs of an audit: those that ended before are kept, the others made within the budgets."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from setveil.audit.changes import plain
+from setveil.audit.performing import perform
+from setveil.audit.results import FAILED, SKIPPED, RunRecord
+from setveil.engine import processes
+from setveil.engine.processes import Processes
+from setveil.kernels import cache_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from setveil.audit.performing import Case, Job
+
+    Told = Callable[[RunRecord, int, int], None]
+
+MOST_WORKERS = 4
+PART = 4
+"""One run gets at most this part of the time budget."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the runs may use, counted from the start of the audit."""
+
+    budget: float | None
+    memory: int | None
+    workers: int | None
+    started: float
+
+    @property
+    def processes(self) -> int:
+        """Number of processes; 0 for none beside this one."""
+        return min(os.cpu_count() or 1, MOST_WORKERS) if self.workers is None else self.workers
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the time is used up; a moment at least."""
+        if self.budget is None:
+            return None
+        return max(self.budget - (time.monotonic() - self.started), 0.01)
+
+    def in_words(self, state: str) -> str:
+        """Return which budget was reached."""
+        if state == processes.LARGE:
+            return f"the memory budget of {in_bytes(self.memory or 0)} was reached"
+        budget = f"the time budget of {in_time(self.budget or 0.0)}"
+        if state == processes.SLOW:
+            return f"it took longer than a quarter of {budget}"
+        return f"{budget} was reached"
+
+
+def in_bytes(size: int) -> str:
+    """Return a size as people say it.
+
+    >>> in_bytes(2_000_000_000), in_bytes(5_000)
+    ('2 GB', '5 kB')
+    """
+    value, unit = float(size), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.3g} {unit}"
+
+
+def in_time(seconds: float) -> str:
+    """Return a duration as people say it.
+
+    >>> in_time(90), in_time(1800), in_time(7200), in_time(0.5)
+    ('90 s', '30 min', '2 h', '0.5 s')
+    """
+    if seconds < 120:
+        return f"{seconds:g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+def all_runs(case: Case, jobs: Sequence[Job], limits: Limits, told: Told | None) -> list[RunRecord]:
+    """Return the runs in the order of the plan; finished ones are taken from the store."""
+    found: dict[str, RunRecord] = {}
+    todo = []
+
+    def ended(record: RunRecord) -> None:
+        found[record.id] = record
+        if told is not None:
+            told(record, len(found), len(jobs))
+
+    for job in jobs:
+        kept = case.store.finished(job.id, job.setting.name)
+        if kept is None:
+            todo.append(job)
+        else:
+            ended(kept)
+    work = _in_processes if limits.processes else _in_this_process
+    for record in work(case, todo, limits):
+        ended(record)
+    return [found[job.id] for job in jobs]
+
+
+def _in_this_process(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[RunRecord]:
+    for job in jobs:
+        if limits.left is not None and limits.left <= 0.01:
+            yield _ended(job, SKIPPED, limits.in_words(processes.LATE))
+            continue
+        try:
+            yield perform(case, job)
+        except Exception as error:  # noqa: BLE001  (one failed run must not lose the others)
+            yield _ended(job, FAILED, f"{type(error).__name__}: {error}")
+
+
+def _in_processes(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[RunRecord]:
+    if not jobs:
+        return
+    pool = Processes(
+        workers=min(limits.processes, len(jobs)),
+        seconds=limits.left,
+        seconds_each=None if limits.budget is None else limits.budget / PART,
+        memory=limits.memory,
+        environments=_caches(limits.processes),
+    )
+    for outcome in pool.run(perform, case, jobs):
+        job = jobs[outcome.job]
+        if outcome.state == processes.DONE:
+            yield outcome.value
+        elif outcome.state == processes.FAILED:
+            yield _ended(job, FAILED, outcome.reason)
+        else:
+            yield _ended(job, SKIPPED, limits.in_words(outcome.state))
+
+
+def _caches(workers: int) -> list[dict[str, str]]:
+    """Return where each process keeps compiled kernels: the first where all others do.
+
+    Processes that compile one kernel for different types at once may write one file over the
+    other's, so each has its own place. It is compiled for once, too.
+    """
+    place = cache_directory()
+    return [
+        {"NUMBA_CACHE_DIR": str(place / f"worker-{number}" if number else place)}
+        for number in range(workers)
+    ]
+
+
+def _ended(job: Job, state: str, error: str) -> RunRecord:
+    return RunRecord(
+        id=job.id,
+        name=job.setting.name,
+        title=job.setting.title,
+        method=job.setting.method,
+        params=plain(job.setting.params),
+        state=state,
+        error=error,
+    )

@@ -1,0 +1,107 @@
+"""``setveil audit``: the main job, from a data file to a recommendation and a report."""
+
+from typing import Annotated
+
+import typer
+
+from setveil.cli.audit_case import carried_out, read_case
+from setveil.cli.audit_options import (
+    AttacksOption,
+    BudgetOption,
+    DescriptionOption,
+    KnownOption,
+    MemoryOption,
+    MethodsOption,
+    MissingItemsOption,
+    OutOption,
+    RelatednessOption,
+    SeveralParentsOption,
+    TargetOption,
+    TitleOption,
+    WorkersOption,
+    given_settings,
+)
+from setveil.cli.audit_result import tell
+from setveil.cli.inputs import (
+    DelimiterOption,
+    FormatOption,
+    IdOption,
+    ItemOption,
+    OnErrorOption,
+    SeedOption,
+    TaxonomyOption,
+)
+from setveil.cli.output import JsonOption, QuietOption
+from setveil.cli.sensitive import SensitiveOption, ShareOption
+
+
+def audit(  # one parameter per option of the command line
+    *,
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help="Records to audit (- reads stdin), or a file audit.toml."
+        ),
+    ],
+    out: OutOption,
+    taxonomy: TaxonomyOption = None,
+    missing: MissingItemsOption = None,
+    parents: SeveralParentsOption = None,
+    sensitive: SensitiveOption = None,
+    sensitive_share: ShareOption = None,
+    target: TargetOption = None,
+    methods: MethodsOption = None,
+    attacks: AttacksOption = None,
+    relatedness: RelatednessOption = None,
+    known: KnownOption = None,
+    budget: BudgetOption = None,
+    memory: MemoryOption = None,
+    workers: WorkersOption = None,
+    title: TitleOption = None,
+    description: DescriptionOption = None,
+    format: FormatOption = None,  # noqa: A002  (the option's name)
+    delimiter: DelimiterOption = None,
+    id: IdOption = None,  # noqa: A002
+    item: ItemOption = None,
+    on_error: OnErrorOption = "stop",
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Try many ways to publish DATA, attack each, and recommend one.
+
+    DIR/publish holds the releases, DIR/private the keys, the report and what was found: it is for
+    you alone. Call it again after an interruption: runs that had ended are not made again.
+
+    Exit code 1: no release meets the target.
+
+    Example: setveil audit visits.csv --taxonomy tree.csv --sensitive sensitive.txt -o audit
+    """
+    given = given_settings(
+        data,
+        taxonomy=taxonomy,
+        missing=missing,
+        parents=parents,
+        sensitive=sensitive,
+        sensitive_share=sensitive_share,
+        target=target,
+        methods=methods,
+        attacks=attacks,
+        relatedness=relatedness,
+        known=known,
+        budget=budget,
+        memory=memory,
+        workers=workers,
+        title=title,
+        description=description,
+        format=format,
+        delimiter=delimiter,
+        id=id,
+        item=item,
+        seed=seed,
+    )
+    from setveil.audit import audit as audited
+
+    read = read_case(given, out, on_error=on_error, quiet=quiet)
+    result = carried_out(audited, read, given, out, stage="trying methods", quiet=quiet)
+    tell(result, out, seed=given.get("seed"), json=json)

@@ -1,0 +1,145 @@
+"""The data of an audit, read from files: records, sensitive items, tree."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from setveil.cli.audit_result import line
+from setveil.cli.inputs import only_one_stdin, read_table, read_taxonomy
+from setveil.cli.output import Progress, compiling_announced, say
+from setveil.cli.sensitive import draw_sensitive, read_sensitive
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.audit import AuditResult, RunRecord
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+
+PASSED = ("target", "methods", "attacks", "relatedness", "known", "budget", "memory", "workers")
+"""Settings that go on as they are."""
+SHOWN = 5
+"""How many rare items are named as a first idea of what may be sensitive."""
+
+
+class Read(NamedTuple):
+    """What was read."""
+
+    table: "TransactionTable"
+    taxonomy: "Taxonomy | None"
+    sensitive: tuple[str, ...]
+
+
+def read_case(
+    given: Mapping[str, Any], out: Path, *, on_error: Literal["stop", "skip"], quiet: bool
+) -> Read:
+    """Read what the settings name."""
+    only_one_stdin(given["data"], given.get("taxonomy"))
+    _must_not_hold(out, given)
+    table = read_table(
+        given["data"],
+        on_error=on_error,
+        quiet=quiet,
+        format=given.get("format"),
+        **{name: given.get(name) for name in ("delimiter", "id", "item")},
+    )
+    secret = _sensitive(given, table, quiet=quiet)
+    return Read(table, _tree(given, table, secret, quiet=quiet), secret)
+
+
+def carried_out(
+    work: "Callable[..., AuditResult]",
+    read: Read,
+    given: Mapping[str, Any],
+    out: Path,
+    *,
+    stage: str,
+    quiet: bool,
+    **more: Any,
+) -> "AuditResult":
+    """Audit or harden what was read, and tell every run that ends."""
+    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        progress(stage)
+
+        def told(record: "RunRecord", done: int, total: int) -> None:
+            progress(stage, done, total)
+            say(line(record, done, total), quiet=quiet)
+
+        return work(
+            read.table,
+            out=out,
+            taxonomy=read.taxonomy,
+            sensitive=read.sensitive,
+            seed=given.get("seed"),
+            title=given.get("title") or Path(given["data"]).stem,
+            description=given.get("description", ""),
+            told=told,
+            **{name: given[name] for name in PASSED if given.get(name) is not None},
+            **more,
+        )
+
+
+def _must_not_hold(out: Path, given: Mapping[str, Any]) -> None:
+    """Refuse a directory in which the inputs lie: it is written to, and part of it published."""
+    publish = (out / "publish").resolve()
+    for name in ("data", "taxonomy", "sensitive"):
+        place = given.get(name)
+        if isinstance(place, str) and publish in Path(place).resolve().parents:
+            raise ParameterError(
+                f"{name} lies among what may be published", where=place, fix="move it elsewhere"
+            )
+
+
+def _sensitive(
+    given: Mapping[str, Any], table: "TransactionTable", *, quiet: bool
+) -> tuple[str, ...]:
+    """Return the sensitive items; where there are none, give an idea of how to find some."""
+    from setveil.audit import suggest_sensitive
+
+    named, share = given.get("sensitive"), given.get("sensitive_share")
+    if named is not None and share is not None:
+        raise ParameterError(
+            "sensitive items are named and drawn", fix="give --sensitive or --sensitive-share"
+        )
+    if isinstance(named, str):
+        return read_sensitive(named, table)
+    if named is not None:
+        return tuple(named)
+    if share is not None:
+        if not 0 < share <= 1:
+            raise ParameterError(
+                f"the share of sensitive items is {share:g}",
+                fix="use a number above 0 and at most 1",
+            )
+        # Without a seed the draw must not change on the next call, or no run could be kept.
+        return draw_sensitive(share, table, given.get("seed", 0))
+    rare = [f"{item} ({records:,})" for item, records in suggest_sensitive(table, most=SHOWN)]
+    if rare:
+        say(
+            "No sensitive items are named, so methods that protect them are not tried. Items that "
+            f"few records hold may be a start: {', '.join(rare)}. Write those that nobody should "
+            "learn of a person into a file, one per line, and add --sensitive FILE.",
+            quiet=quiet,
+        )
+    return ()
+
+
+def _tree(
+    given: Mapping[str, Any],
+    table: "TransactionTable",
+    sensitive: tuple[str, ...],
+    *,
+    quiet: bool,
+) -> "Taxonomy | None":
+    from setveil.cli.sensitive import occurring
+
+    if given.get("taxonomy") is None:
+        return None
+    for name, known in (("missing", ("error", "attach-to-root")), ("parents", ("error", "first"))):
+        if given.get(name, "error") not in known:
+            raise ParameterError(f"{name} is {given[name]!r}", fix=f"use {' or '.join(known)}")
+    tree = read_taxonomy(given["taxonomy"], parents=given.get("parents", "error"), quiet=quiet)
+    apart = set(sensitive)
+    ordinary = [name for name in occurring(table) if name not in apart]
+    tree = tree.for_items(ordinary, missing=given.get("missing", "error"))
+    # Methods that protect all items alike generalize the sensitive ones, too.
+    return tree.for_items(occurring(table), missing="attach-to-root")

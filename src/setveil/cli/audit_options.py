@@ -1,0 +1,150 @@
+"""The options of an audit, and how they come together with those of a file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from setveil.errors import ParameterError
+
+OutOption = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="Where releases, keys and the report are written."
+    ),
+]
+MissingItemsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="<error|attach-to-root>",
+        help="What to do with items that are not in the tree.",
+    ),
+]
+SeveralParentsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--parents",
+        metavar="<error|first>",
+        help="What to do with a node that has several parents.",
+    ),
+]
+TargetOption = Annotated[
+    float | None,
+    typer.Option(
+        "--target",
+        metavar="SHARE",
+        help="Largest gain of an attack that is acceptable: 0 is guessing, 1 everything; 0.1 by "
+        "default.",
+    ),
+]
+MethodsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--methods",
+        metavar="LIST",
+        help="Methods to try, separated by commas; with parameters as in gather:k=5 when "
+        "separated by semicolons; all for every one that applies.",
+    ),
+]
+AttacksOption = Annotated[
+    str | None,
+    typer.Option(
+        "--attacks",
+        metavar="LIST",
+        help="Attacks to try, separated by commas; by default all that apply.",
+    ),
+]
+RelatednessOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--relatedness",
+        metavar="SPEC",
+        help="What adversaries know of how words are related, as for `setveil attack`; may be "
+        "given several times.",
+    ),
+]
+KnownOption = Annotated[
+    str | None,
+    typer.Option(
+        "--known",
+        metavar="LIST",
+        help="How many items of a person adversaries know who look for that person; 1,2,3 by "
+        "default.",
+    ),
+]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="TIME", help="Time for everything: 90s, 30m, 2h."),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Memory for everything: 500M, 2G."),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=0, help="Processes; 0 for none beside this one."),
+]
+HardenedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--methods",
+        metavar="LIST",
+        help="Methods to make stronger, separated by commas; with parameters that stay as they "
+        "are, as in disassociate:m=2, when separated by semicolons.",
+    ),
+]
+TitleOption = Annotated[
+    str | None, typer.Option("--title", metavar="TEXT", help="What the report calls the data.")
+]
+DescriptionOption = Annotated[
+    str | None,
+    typer.Option("--description", metavar="TEXT", help="A sentence about it, for the report."),
+]
+
+
+def given_settings(data: str, **options: Any) -> dict[str, Any]:
+    """Return all settings: those of a file, and over them those of the command line.
+
+    >>> given_settings("visits.csv", budget="90s", methods="gather;coat:k=5", target=None)
+    {'data': 'visits.csv', 'budget': 90.0, 'methods': ['gather', 'coat:k=5']}
+    """
+    from setveil.audit.config import bytes_of, read_config, seconds_of
+
+    found = read_config(data) if Path(data).suffix == ".toml" else {"data": data}
+    said = {name: value for name, value in options.items() if value is not None}
+    for name, read, example in (("budget", seconds_of, "30m"), ("memory", bytes_of, "2G")):
+        if name in said:
+            value = read(said[name])
+            if value is None:
+                raise ParameterError(
+                    f"--{name} is {said[name]!r}", fix=f"write it as in --{name} {example}"
+                )
+            said[name] = value
+    for name in ("methods", "attacks"):
+        if name in said:
+            said[name] = _listed(said[name])
+    if "known" in said:
+        said["known"] = _numbers(said["known"])
+    if "sensitive" in said:
+        found.pop("sensitive_share", None)
+    if "sensitive_share" in said and "sensitive" not in said:
+        found.pop("sensitive", None)
+    return found | said
+
+
+def _listed(text: str) -> list[str]:
+    """Return the parts of a list; where one has parameters of its own, semicolons part them.
+
+    >>> _listed("gather, coat"), _listed("gather:k=5,effort=fast; coat"), _listed("gather:k=5")
+    (['gather', 'coat'], ['gather:k=5,effort=fast', 'coat'], ['gather:k=5'])
+    """
+    sign = ";" if ";" in text or ":" in text else ","
+    return [part.strip() for part in text.split(sign) if part.strip()]
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError(f"--known is {text!r}", fix="write it as in --known 1,2,3") from None

@@ -1,0 +1,121 @@
+"""``setveil harden``: make methods stronger until no attack gets further than the target."""
+
+from typing import Annotated
+
+import typer
+
+from setveil.cli.audit_case import carried_out, read_case
+from setveil.cli.audit_options import (
+    AttacksOption,
+    BudgetOption,
+    DescriptionOption,
+    HardenedOption,
+    KnownOption,
+    MemoryOption,
+    MissingItemsOption,
+    OutOption,
+    RelatednessOption,
+    SeveralParentsOption,
+    TargetOption,
+    TitleOption,
+    WorkersOption,
+    given_settings,
+)
+from setveil.cli.audit_result import tell
+from setveil.cli.inputs import (
+    DelimiterOption,
+    FormatOption,
+    IdOption,
+    ItemOption,
+    OnErrorOption,
+    SeedOption,
+    TaxonomyOption,
+)
+from setveil.cli.output import JsonOption, QuietOption
+from setveil.cli.sensitive import SensitiveOption, ShareOption
+
+BUDGET = 30 * 60.0
+"""Seconds, where no budget is given: a search can go on for long."""
+
+
+def harden(  # one parameter per option of the command line
+    *,
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help="Records to publish (- reads stdin), or a file audit.toml."
+        ),
+    ],
+    out: OutOption,
+    taxonomy: TaxonomyOption = None,
+    missing: MissingItemsOption = None,
+    parents: SeveralParentsOption = None,
+    sensitive: SensitiveOption = None,
+    sensitive_share: ShareOption = None,
+    target: TargetOption = None,
+    methods: HardenedOption = None,
+    each: Annotated[
+        bool,
+        typer.Option(
+            "--each", help="Search every method to its end, even where another already loses less."
+        ),
+    ] = False,
+    attacks: AttacksOption = None,
+    relatedness: RelatednessOption = None,
+    known: KnownOption = None,
+    budget: BudgetOption = None,
+    memory: MemoryOption = None,
+    workers: WorkersOption = None,
+    title: TitleOption = None,
+    description: DescriptionOption = None,
+    format: FormatOption = None,  # noqa: A002  (the option's name)
+    delimiter: DelimiterOption = None,
+    id: IdOption = None,  # noqa: A002
+    item: ItemOption = None,
+    on_error: OnErrorOption = "stop",
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Make methods stronger until every attack stays below the target.
+
+    Every parameter of the methods is searched: k, m, the size of clusters, what may be joined,
+    what is left out. The weakest setting comes first; the one that lowers the risk most per loss
+    is the next, and so on. All settings that were tried are printed; DIR is as `setveil audit`
+    writes it, and runs that ended before are not made again. It ends after 30 minutes unless
+    --budget says otherwise.
+
+    Exit code 1: no setting that was tried meets the target.
+
+    Example: setveil harden visits.csv --methods disassociate --target 0.05 -o hardened
+    """
+    given = {"budget": BUDGET} | given_settings(
+        data,
+        taxonomy=taxonomy,
+        missing=missing,
+        parents=parents,
+        sensitive=sensitive,
+        sensitive_share=sensitive_share,
+        target=target,
+        methods=methods,
+        attacks=attacks,
+        relatedness=relatedness,
+        known=known,
+        budget=budget,
+        memory=memory,
+        workers=workers,
+        title=title,
+        description=description,
+        format=format,
+        delimiter=delimiter,
+        id=id,
+        item=item,
+        seed=seed,
+    )
+    from setveil.audit import harden as hardened
+
+    read = read_case(given, out, on_error=on_error, quiet=quiet)
+    result = carried_out(
+        hardened, read, given, out, stage="trying settings", quiet=quiet, each=each
+    )
+    tell(result, out, seed=given.get("seed"), json=json)

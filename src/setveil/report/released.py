@@ -1,0 +1,224 @@
+"""What a release shows: what became general or was left out most, and what can still be counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from setveil.errors import SetveilError
+from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.generalized import GeneralizedRelease
+from setveil.release.grouped import GroupedRelease
+from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.release.store import load_release
+from setveil.report.words import number, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from setveil.release.base import Release
+
+SHOWN = 8
+"""Rows of a small table: enough to get the idea, few enough to read."""
+
+MEMBERS = 12
+"""Members of a generalized item that are named."""
+
+PEOPLE = 5
+"""Published records that are shown."""
+
+READ = 20_000_000
+"""Bytes of a release up to which it is read again for the report."""
+
+
+class Small(NamedTuple):
+    """A small table with its title, and the words that explain it."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    how: str
+
+
+class Shown(NamedTuple):
+    """What the report says of a release's content: small tables, or why there are none."""
+
+    tables: tuple[Small, ...]
+    records: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def look_into(folder: Path, figures: Mapping[str, Any], *, show_records: bool = False) -> Shown:
+    """Tell what became of the items: by what the audit noted, and by the release itself.
+
+    A release that cannot be read is no error, but said; one that is large is left unread.
+
+    Parameters
+    ----------
+    folder
+        The release's directory.
+    figures
+        What the audit noted (:attr:`setveil.audit.RunRecord.figures`): ``items``, ``terms`` and
+        ``steps``, as far as they are there.
+    show_records
+        Whether to show some of the published records.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> look_into(Path("nowhere"), {}).problem
+    'Its files cannot be read: no release is here: there is no manifest.json.'
+    """
+    noted = [*terms(figures), *counts(figures), *steps(figures)]
+    try:
+        if not show_records and _size(folder) > READ:
+            return Shown(tuple(noted))
+        release = load_release(folder)
+        changed = changes(release)
+        records = _some_records(release) if show_records else ()
+    except (SetveilError, OSError) as error:
+        reason = error.what if isinstance(error, SetveilError) else error.strerror
+        return Shown(tuple(noted), problem=f"Its files cannot be read: {reason}.")
+    rest = noted[len(terms(figures)) :] if changed else noted
+    return Shown((*changed, *rest), records)
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
+
+
+@singledispatch
+def changes(release: Release) -> list[Small]:  # noqa: ARG001  (each form has its own)
+    """Return what became more general or lost its links most; nothing where items are as they were.
+
+    >>> from setveil import TransactionTable
+    >>> from setveil.release.set_generalized import publish_sets
+    >>> release, _ = publish_sets(TransactionTable.from_rows([["flu", "gout"], ["flu"]]), [0, 0])
+    >>> changes(release)[0].rows
+    [['flu, gout', '2', '2']]
+    """
+    return []
+
+
+@changes.register
+def _(release: GeneralizedRelease) -> list[Small]:
+    tree = release.tree
+    times = np.bincount(release.nodes, minlength=len(tree))
+    general = np.flatnonzero((times > 0) & (tree.leaves > 1)).tolist()
+    most = sorted(general, key=lambda node: (-times[node], node))[:SHOWN]
+    rows = [
+        [tree.names[node], number(int(times[node])), number(int(tree.leaves[node]))]
+        for node in most
+    ]
+    how = (
+        f"{plural(len(general), 'general term')} in all. A term stands for any of the items below "
+        "it: the fewer these are, the more it still says."
+    )
+    return [Small("Generalized most", ["term", "times", "items below it"], rows, how)][: len(rows)]
+
+
+@changes.register
+def _(release: SetGeneralizedRelease) -> list[Small]:
+    times = release.supports()
+    merged = np.flatnonzero(~release.is_trivial).tolist()
+    most = sorted(merged, key=lambda group: (-times[group], group))[:SHOWN]
+    rows = [
+        [
+            _named(release.members(group)),
+            number(int(times[group])),
+            number(int(release.sizes[group])),
+        ]
+        for group in most
+    ]
+    how = (
+        f"{plural(len(merged), 'generalized item')} in all. Each says that a record holds one or "
+        "more of its members, not which."
+    )
+    return [Small("Generalized most", ["members", "records", "members"], rows, how)][: len(rows)]
+
+
+@changes.register
+def _(release: DisassociatedRelease) -> list[Small]:
+    listed = np.bincount(release.terms, minlength=len(release.vocabulary))
+    most = sorted(np.flatnonzero(listed).tolist(), key=lambda item: (-listed[item], item))[:SHOWN]
+    rows = [[release.vocabulary[item], number(int(listed[item]))] for item in most]
+    how = (
+        "In a term chunk an item is said to occur in a cluster "
+        f"({plural(len(release.sizes), 'cluster')} in all), not how often or with what. "
+        f"{plural(int(np.count_nonzero(listed)), 'item')} stand in at least one."
+    )
+    return [Small("Taken apart most", ["item", "term chunks"], rows, how)][: len(rows)]
+
+
+@changes.register
+def _(release: GroupedRelease) -> list[Small]:
+    total = Counter[str]()
+    for group in release.groups:
+        total.update(group.histogram)
+    rows = [[item, number(times)] for item, times in total.most_common(SHOWN)]
+    how = (
+        f"Counted per group ({plural(len(release.sizes), 'group')} in all), apart from the "
+        "records: nobody sees which of a group's records they belong to."
+    )
+    return [Small("Set apart from their records", ["item", "times"], rows, how)][: len(rows)]
+
+
+def _named(members: Sequence[str]) -> str:
+    more = len(members) - MEMBERS
+    return ", ".join(members[:MEMBERS]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def terms(figures: Mapping[str, Any]) -> list[Small]:
+    """Return the general terms that the audit noted.
+
+    >>> terms({"terms": [["airways", 12]]})[0].rows
+    [['airways', '12']]
+    """
+    rows = [[str(name), number(times)] for name, times in figures.get("terms", ())]
+    how = "Each stands for any of several items."
+    return [Small("Generalized most", ["term", "times"], rows[:SHOWN], how)] if rows else []
+
+
+def counts(figures: Mapping[str, Any]) -> list[Small]:
+    """Return for common items how many records held them, and what the release says of that.
+
+    >>> counts({"items": [["flu", 3, 0, 4]]})[0].rows
+    [['flu', '3', '0', '4']]
+    """
+    rows = [
+        [str(item), number(records), number(low), number(high)]
+        for item, records, low, high in figures.get("items", ())
+    ]
+    how = (
+        "In how many original records a common item was, and between which numbers a reader of "
+        "the release can place that. From 0 upwards: the item was left out, or stands under a "
+        "general term."
+    )
+    head = ["item", "records", "at least", "at most"]
+    return [Small("What can still be counted", head, rows, how)] if rows else []
+
+
+def steps(figures: Mapping[str, Any]) -> list[Small]:
+    """Return what the method said that it did: first what a reader must know, then the costliest.
+
+    >>> steps({"steps": [["suppress", "hiv", "too rare", 3.0]]})[0].rows
+    [['suppress', 'hiv', 'too rare', '3']]
+    """
+    rows = [
+        [str(action), str(subject), str(reason), f"{cost:,.4g}" if cost else ""]
+        for action, subject, reason, cost in figures.get("steps", ())
+    ]
+    head = ["what", "on", "why", "cost"]
+    how = "Its own notes: remarks first, then the costliest steps."
+    return [Small("What the method did", head, rows, how)] if rows else []
+
+
+def _some_records(release: Release) -> tuple[str, ...]:
+    """Return some published records, spread over the release."""
+    rows = release.to_rows()
+    step = max(len(rows) // PEOPLE, 1)
+    return tuple("; ".join(row) or "(no items)" for row in rows[::step][:PEOPLE])

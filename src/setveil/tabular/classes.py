@@ -1,0 +1,211 @@
+"""The classes of a table: rows that look alike in some columns, and what they hold in another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from setveil.data.frames import as_polars
+from setveil.errors import InputError, ParameterError
+from setveil.guarantee.base import Verdict, Witness
+from setveil.tabular.columns import exact_times, unsigned_zeros
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    import polars as pl
+
+SHOWN = 20
+"""How many witnesses a verdict carries at most."""
+
+Row = tuple[object, ...]
+
+
+def named_columns(name: str, given: object) -> tuple[str, ...]:
+    """Return names of columns once each, in the order given, or say what is wrong with them.
+
+    >>> named_columns("quasi", ["age", "zip", "age"])
+    ('age', 'zip')
+    >>> named_columns("quasi", [])
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: quasi names no columns. To fix: name at least one.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ParameterError(
+            f"{name} is {given!r}", fix="give a list of names of columns, also for a single one"
+        )
+    names = tuple(dict.fromkeys(given))
+    for column in names:
+        if not isinstance(column, str):
+            raise ParameterError(f"{name} holds {column!r}", fix="give names of columns as texts")
+    if not names:
+        raise ParameterError(f"{name} names no columns", fix="name at least one")
+    return names
+
+
+def sensitive_column(sensitive: object, quasi: Sequence[str], *, name: str = "sensitive") -> str:
+    """Return the column that the parameter `name` is about; it is none of the known ones.
+
+    >>> sensitive_column("disease", ["age"])
+    'disease'
+    """
+    if not isinstance(sensitive, str) or not sensitive:
+        raise ParameterError(f"{name} is {sensitive!r}", fix="name the column")
+    if sensitive in quasi:
+        raise ParameterError(
+            f"{sensitive!r} is among the columns that are known", fix="name it in one place only"
+        )
+    return sensitive
+
+
+def whole(name: str, value: object, *, least: int = 1) -> int:
+    """Return a whole number, or say that it is none.
+
+    >>> whole("k", 0)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ParameterError(f"{name} is {value!r}", fix=f"use a whole number of at least {least}")
+    return value
+
+
+def plain_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ANN401
+    """Return columns of a polars, pandas or pyarrow frame, none of which holds lists.
+
+    >>> import polars as pl
+    >>> plain_columns(pl.DataFrame({"age": [3], "job": ["cook"]}), ["job"]).columns
+    ['job']
+    """
+    table = as_polars(frame, list(columns))
+    for name, kind in table.schema.items():
+        if kind.is_nested() or kind.is_object():
+            raise InputError(
+                f"the column {name!r} holds lists or objects",
+                fix="check columns of single values; for one set-valued column there is "
+                "relational-transaction anonymity",
+            )
+    return table
+
+
+def exact_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ANN401
+    """Return columns whose cells are equal as Python objects exactly if they are in the frame.
+
+    >>> import polars as pl
+    >>> times = pl.Series("at", [1, 2]).cast(pl.Time)  # nanoseconds after midnight
+    >>> exact_columns(pl.DataFrame([times]), ["at"]).rows()
+    [('00:00:00.000000001',), ('00:00:00.000000002',)]
+    """
+    table = unsigned_zeros(plain_columns(frame, columns))
+    return table.with_columns(exact_times(column) for column in table.iter_columns())
+
+
+def class_sizes(frame: Any, columns: Sequence[str]) -> dict[Row, int]:  # noqa: ANN401
+    """Count the rows of each class; a missing value is like another missing one only.
+
+    >>> import polars as pl
+    >>> class_sizes(pl.DataFrame({"age": [30, 30, None]}), ["age"])
+    {(30,): 2, (None,): 1}
+    """
+    table = exact_columns(frame, columns)
+    counted = table.group_by(list(columns), maintain_order=True).len(name="\0rows")
+    sizes: dict[Row, int] = {}
+    for row in counted.iter_rows():
+        known = plain_row(row[:-1])
+        sizes[known] = sizes.get(known, 0) + row[-1]
+    return sizes
+
+
+def class_values(
+    frame: Any,  # noqa: ANN401
+    columns: Sequence[str],
+    sensitive: str,
+) -> dict[Row, dict[object, int]]:
+    """Count, in each class, the rows with each value of the sensitive column.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"age": [30, 30, 40], "ill": ["flu", "flu", "gout"]})
+    >>> class_values(frame, ["age"], "ill")
+    {(30,): {'flu': 2}, (40,): {'gout': 1}}
+    """
+    counts = class_sizes(frame, [*columns, sensitive])
+    found: dict[Row, dict[object, int]] = {}
+    for row, count in counts.items():
+        if row[-1] is None:
+            raise InputError(
+                f"the column {sensitive!r} lacks values",
+                fix="leave these rows out, or give what is missing a name",
+            )
+        found.setdefault(row[:-1], {})[row[-1]] = count
+    return found
+
+
+def plain_row(row: Row) -> Row:
+    """Return a row whose parts are equal to themselves, as NaN is not.
+
+    >>> plain_row((float("nan"), 3))
+    ('NaN', 3)
+    """
+    return tuple("NaN" if value != value else value for value in row)  # noqa: PLR0124
+
+
+def shown(columns: Sequence[str], row: Row) -> tuple[str, ...]:
+    """Return a class as a person reads it.
+
+    >>> shown(["age", "zip"], (30, None))
+    ('age=30', 'zip=(missing)')
+    """
+    return tuple(
+        f"{column}={'(missing)' if value is None else value}"
+        for column, value in zip(columns, row, strict=True)
+    )
+
+
+def witness(
+    items: tuple[str, ...],
+    support: int,
+    required: str,
+    consequent: str | None = None,
+    confidence: Fraction | None = None,
+) -> Witness:
+    """Return a class that breaks a promise, with its number of rows."""
+    return Witness(
+        items=items,
+        support=support,
+        required=required,
+        consequent=consequent,
+        confidence=confidence,
+    )
+
+
+def answered(
+    *, rows: int, kept: str, broken: str, bad: Sequence[tuple[Fraction | int, Witness]]
+) -> Verdict:
+    """Return the verdict: what is bad with how bad it is, lowest first, or that nothing is.
+
+    Ties are broken by content, so that no verdict depends on the order of the rows.
+
+    >>> answered(rows=0, kept="all is well", broken="", bad=[]).reason
+    'there are no rows, so nothing is broken'
+    """
+    if not bad:
+        reason = kept if rows else "there are no rows, so nothing is broken"
+        return Verdict(holds=True, exact=True, reason=reason, checked=rows)
+    worst = sorted(bad, key=lambda each: (each[0], each[1].items, each[1].consequent or ""))
+    return Verdict(
+        holds=False,
+        exact=True,
+        reason=broken,
+        checked=rows,
+        witnesses=tuple(each for _, each in worst[:SHOWN]),
+    )
+
+
+def many(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> many(1, "class", "classes"), many(1200, "row")
+    ('1 class', '1,200 rows')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

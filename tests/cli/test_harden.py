@@ -1,0 +1,81 @@
+"""`setveil harden`: what it prints, writes and refuses, and how it ends."""
+
+import json
+
+import pytest
+
+from setveil.audit import load_audit
+
+
+@pytest.fixture
+def harden(clinic):
+    def run(*more, data=None):
+        options = ["--methods", "disassociate:m=2,refine=false", "--attacks", "linkage"]
+        options += ["--known", 1, "--seed", 1, "--workers", 0, "-o", clinic.folder / "out"]
+        return clinic.run("harden", data or clinic.data, *options, *more)
+
+    return run
+
+
+def test_prints_every_setting_with_risk_and_loss_and_what_to_publish(harden, clinic):
+    result = harden("--target", 0.5)
+    assert result.exit_code == 0, result.output
+    found = load_audit(clinic.folder / "out")
+    lines = result.stdout.splitlines()
+    for run in found.runs:
+        line = next(line for line in lines if run.title in line and "%" in line)
+        assert f"{run.risk:.1%}" in line
+        assert f"{run.loss:.1%}" in line
+    assert f"publish: {clinic.folder / 'out' / found.chosen.release}" in result.stdout
+    assert "tried; the target was reached" in result.stdout
+    page = (clinic.folder / "out" / "private" / "report.html").read_text(encoding="utf-8")
+    assert f"Publish {found.chosen.title}." in page
+
+
+def test_it_starts_with_the_weakest_and_stops_when_that_is_enough(harden, clinic):
+    assert harden("--target", 1).exit_code == 0
+    assert [run.name for run in load_audit(clinic.folder / "out").runs] == [
+        "disassociate-k2-m2-refinefalse"
+    ]
+
+
+def test_no_setting_below_the_target_is_exit_code_1(harden):
+    result = harden("--target", 0)
+    assert result.exit_code == 1
+    assert "meets the target of 0%" in result.stdout
+    assert "no stronger setting is left" in result.stdout
+
+
+def test_the_budget_is_30_minutes_unless_another_is_given(harden, clinic):
+    harden("--target", 1)
+    assert load_audit(clinic.folder / "out").settings["budget_seconds"] == 1800
+    harden("--target", 1, "--budget", "2h")
+    assert load_audit(clinic.folder / "out").settings["budget_seconds"] == 7200
+
+
+def test_json_is_the_whole_result_and_settings_come_from_a_file(harden, clinic):
+    file = clinic.folder / "audit.toml"
+    file.write_text('data = "visits.jsonl"\ntarget = 0.5\ntitle = "Visits"\n')
+    result = harden("--json", "--quiet", data=file)
+    assert result.stderr == ""
+    said = json.loads(result.stdout)
+    assert said["title"] == "Visits"
+    assert said["recommended"] in {run["id"] for run in said["runs"]}
+    assert said["report"] == str(clinic.folder / "out" / "private" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--methods", "gather"], "gather needs taxonomy"),
+        (["--methods", "coat", "--attacks", "rba"], "without a source of relatedness"),
+        (["--methods", "disassociate:k=few"], "k is 'few'"),
+        (["--target", 7], "the target is 7"),
+        (["--budget", "soon"], "--budget is 'soon'"),
+    ],
+)
+def test_wrong_use_is_refused_before_any_work(harden, clinic, options, message):
+    result = harden(*options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (clinic.folder / "out").exists()

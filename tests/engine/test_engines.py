@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
+import os
+import subprocess
 import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+from tests.conftest import missing_component
 
 from setveil.anonymize import LRA, Disassociate, Gather, SafeDisassociate, VPAKm
 from setveil.anonymize import gather as gather_module
@@ -187,3 +190,39 @@ def test_a_machine_without_java_is_told_so(monkeypatch):
     monkeypatch.setattr(spark_module, "missing_for_spark", lambda: "there is no Java")
     with pytest.raises(EngineError, match=r"no Java. To fix: pip install 'setveil\[spark\]'"):
         Spark().start()
+
+
+def test_where_java_is_missing_tests_are_skipped_and_ci_fails(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    missing = spark_module.missing_for_spark()
+    assert missing == "there is no Java on this machine"
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="no Java"):
+        missing_component(missing)
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="no Java"):
+        missing_component(missing)
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://127.0.0.1", "spark://a:b"])
+def test_a_master_that_is_not_there_is_told_at_once(master):
+    script = f"from setveil.engine import Spark; Spark(master={master!r}).start()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)  # noqa: PLW1510
+    assert f"no Spark master answers at {master}" in done.stderr
+
+
+def test_a_java_that_does_not_start_is_told_so(tmp_path):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexit 1\n")
+    java.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", "from setveil.engine import Spark; Spark().start()"],
+        env={**os.environ, "JAVA_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "install Java 17 or newer" in done.stderr

@@ -12,14 +12,14 @@ from setveil.anonymize import Disassociate
 from setveil.data import TransactionTable
 from setveil.errors import NotApplicable
 from setveil.guarantee import Coherence, Disassociated, KAnonymity, KmAnonymity
-from setveil.spark import DistributedChunks, DistributedTable, check, routing, verify
+from setveil.spark import DistributedChunks, DistributedTable, check, routing, search
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(verify, "cut_into_parts", partial(routing.cut_into_parts, most=300))
+    monkeypatch.setattr(search, "cut_into_parts", partial(routing.cut_into_parts, most=300))
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ ALLOWED = {
     },
     "spark": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "attack", "measure", "relatedness",
+        "attack", "measure", "relatedness", "text",
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",

@@ -18,6 +18,14 @@ EngineOption = Annotated[
         help="What runs the parts of the work: local, loopback, spark or spark://host:port.",
     ),
 ]
+PlaceOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="Where the records are: local, spark or spark://host:port.",
+    ),
+]
 KNOWN = "local, loopback, spark or spark://host:port"
 
 
@@ -31,6 +39,22 @@ spark://host:port.
     """
     if name not in {"local", "loopback", "spark"} and not name.startswith("spark://"):
         raise ParameterError(f"{name!r} is no engine", fix=f"use {KNOWN}")
+
+
+def check_place(name: str) -> None:
+    """Refuse a name that is no place for whole pieces of work: loopback only runs a method's parts.
+
+    >>> check_place("loopback")
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: 'loopback' is an engine of `setveil anonymize` only. To fix: \
+use local, spark or spark://host:port.
+    """
+    check_engine(name)
+    if name == "loopback":
+        raise ParameterError(
+            "'loopback' is an engine of `setveil anonymize` only",
+            fix="use local, spark or spark://host:port",
+        )
 
 
 def engine_named(name: str, seed: int | None = None) -> "Engine":

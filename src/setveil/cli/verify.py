@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.engines import EngineOption, check_engine, spark_named
+from setveil.cli.engines import PlaceOption, check_place, spark_named
 from setveil.cli.inputs import release_directory
 from setveil.cli.output import (
     UNDECIDED,
@@ -46,7 +46,7 @@ def verify(
             "Without it: what the release promises.",
         ),
     ] = None,
-    engine: EngineOption = "local",
+    engine: PlaceOption = "local",
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -59,7 +59,7 @@ def verify(
     """
     from setveil.release.store import load_release
 
-    check_engine(engine)
+    check_place(engine)
     directory = release_directory(release)
     spark = spark_named(engine)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import sys
 import warnings
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ T = TypeVar("T")
 MASTER = re.compile(r"local(\[(\*|[1-9][0-9]*)(,[1-9][0-9]*)?\])?|(spark|k8s|yarn)(:.+)?")
 WAVE = 16
 """How many pieces per core are sent at a time: more would only fill the driver's memory."""
+PATIENCE = 10.0
+"""Seconds that a master may take to answer."""
 RAISED = re.compile(
     r"^(?:\[USER_RAISED_EXCEPTION\] )?"
     r"([A-Za-z_][\w.]*(?:Error|Exception|Applicable|Interrupt)): ?(.*?)"
@@ -76,7 +79,10 @@ local[2], local[*] or spark://host:port.
 
     def start(self) -> SparkSession:
         """Return the session, started on the first call; later calls get the same."""
-        return self.session if self.session is not None else _started(self.master)
+        session = self.session if self.session is not None else _started(self.master)
+        # Workers compile at the same time: each keeps machine code in a place of its own.
+        session.sparkContext.environment["SETVEIL_CACHE_APART"] = "1"
+        return session
 
     def map_reduce(
         self,
@@ -213,23 +219,51 @@ def _started(master: str) -> SparkSession:
             f"Spark cannot run: {missing}",
             fix="pip install 'setveil[spark]', and install Java 17 (openjdk-17-jre-headless)",
         )
-    from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415  (an extra)
+    from pyspark.sql import SparkSession  # noqa: PLC0415
 
     there = SparkSession.getActiveSession()
     if there is not None:
         return there
+    if master.startswith("spark://") and not any(map(_answers, master[8:].split(","))):
+        raise EngineError(
+            f"no Spark master answers at {master}",
+            fix="check the address and that the master runs; its port is 7077 if not chosen",
+        )
     builder = SparkSession.builder.master(master).appName("setveil")
     for name, value in _settings(master).items():
         builder = builder.config(name, value)
     with spoken_errors(), unwarned():
-        session = builder.getOrCreate()
+        try:
+            session = builder.getOrCreate()
+        except PySparkRuntimeError as error:  # Java ended before Spark was there
+            raise EngineError(
+                f"Spark did not start: {str(error).partition(chr(10))[0]}",
+                fix="install Java 17 or newer, or let JAVA_HOME name it; its words stand above",
+            ) from None
     if "PYSPARK_PYTHON" not in os.environ:
         session.sparkContext.pythonExec = sys.executable  # the one that has setveil
     return session
 
 
+def _answers(address: str) -> bool:
+    """Tell whether somebody listens at ``host:port``; Spark itself would try for minutes.
+
+    >>> _answers("127.0.0.1:1"), _answers("nobody")
+    (False, False)
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return False
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE):
+            return True
+    except (OSError, OverflowError):
+        return False
+
+
 def _settings(master: str) -> dict[str, str]:
-    """Return what differs from Spark's own settings, unless the user has set it elsewhere."""
+    """Return what differs from Spark's own settings, and from those of its configuration files."""
     log = Path(__file__).with_name("log4j2.properties")
     settings = {
         "spark.ui.enabled": "false",

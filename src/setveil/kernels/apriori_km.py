@@ -259,6 +259,7 @@ def repair(
     row_of: Int32Array,
     extra: Int64Array,
     closed: BoolArray,
+    rare: Int64Array,
     log: Int64Array,
     n_log: int,
 ) -> int:
@@ -267,7 +268,7 @@ def repair(
     A line of the log: the node raised to, its cost, the support of the rare set, the set.
     """
     nodes = cheapest_ancestors(
-        itemset, k, offsets, leaves, parents, ends, extra, rank, heads, places, row_of
+        itemset, k, offsets, leaves, parents, ends, extra, rank, heads, places, row_of, rare
     )
     for node in nodes:
         log[n_log, 0] = node
@@ -276,6 +277,40 @@ def repair(
         for j in range(len(itemset)):
             log[n_log, 3 + j] = itemset[j]
         n_log += 1
+    return n_log
+
+
+@njit(cache=True, nogil=True)
+def repair_listed(
+    rare: Int64Array,
+    supports: Int64Array,
+    k: int,
+    parents: Int32Array,
+    ends: Int32Array,
+    order: Int32Array,
+    rank: Int32Array,
+    extra: Int64Array,
+    closed: BoolArray,
+    log: Int64Array,
+    n_log: int,
+) -> int:
+    """Repair rare sets that were counted elsewhere; return the length of the log.
+
+    `rare` holds their ranks, ascending in each row, the rows sorted. With every set all rare sets
+    of as many open ancestors of its nodes must be in the list, or be repaired already.
+    """
+    n, size = rare.shape
+    none = np.empty(0, dtype=np.int64)
+    no_leaves = np.empty(0, dtype=np.int32)
+    itemset = np.empty(size, dtype=np.int64)
+    for i in range(n):
+        for j in range(size):
+            itemset[j] = order[rare[i, j]]
+        if not any_closed(itemset, closed):
+            n_log = repair(
+                itemset, supports[i], k, none, no_leaves, parents, ends, rank, none, none,
+                no_leaves, extra, closed, rare, log, n_log,
+            )  # fmt: skip
     return n_log
 
 
@@ -333,6 +368,7 @@ def repair_sets(
     n_records[0] = len(offsets) - 1
     counts = np.zeros(len(order), dtype=np.int64)
     prefix = np.empty(size, dtype=np.int64)
+    unlisted = np.empty((0, size), dtype=np.int64)
     depth = 0
     while depth >= 0:
         if done[depth] == n_waiting[depth] or any_closed(prefix[:depth], closed):
@@ -367,7 +403,7 @@ def repair_sets(
                 if counts[g] < k and not any_closed(prefix, closed):
                     n_log = repair(
                         prefix, counts[g], k, offsets, leaves, parents, ends, rank, heads, places,
-                        row_of, extra, closed, log, n_log,
+                        row_of, extra, closed, unlisted, log, n_log,
                     )  # fmt: skip
                 counts[g] = 0
             continue

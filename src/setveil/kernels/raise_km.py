@@ -76,6 +76,33 @@ def is_frequent(
 
 
 @njit(cache=True, nogil=True)
+def is_listed(nodes: Int64Array, n_nodes: int, rank: Int32Array, rare: Int64Array) -> bool:
+    """Tell whether a set of nodes, sorted by rank, is among sorted rows of ranks.
+
+    >>> rare = np.array([[0, 2], [1, 2], [1, 3]])
+    >>> ranks = np.array([-1, 0, 1, 2, 3], np.int32)
+    >>> is_listed(np.array([2, 3]), 2, ranks, rare), is_listed(np.array([1, 4]), 2, ranks, rare)
+    (True, False)
+    """
+    if n_nodes != rare.shape[1]:
+        return False
+    low, high = 0, len(rare)
+    while low < high:
+        middle = (low + high) // 2
+        side = 0
+        for j in range(n_nodes):
+            if side == 0 and rare[middle, j] != rank[nodes[j]]:
+                side = -1 if rare[middle, j] < rank[nodes[j]] else 1
+        if side == 0:
+            return True
+        if side < 0:
+            low = middle + 1
+        else:
+            high = middle
+    return False
+
+
+@njit(cache=True, nogil=True)
 def raised(
     itemset: Int64Array,
     steps: Int32Array,
@@ -220,12 +247,16 @@ def cheapest_ancestors(
     heads: Int64Array,
     places: Int64Array,
     row_of: Int32Array,
+    rare: Int64Array,
 ) -> Int64Array:
     """Return the ancestors to which raising some nodes of a rare set costs least.
 
     They and the nodes that stay are held by at least `k` records; of equal costs the most
     specific ones are taken. Candidates come by rising cost; each is made once, from the one with
     a step less at its last raised node.
+
+    Where the records are elsewhere, `rare` lists the rare sets of as many nodes, as sorted rows of
+    ranks; it is empty otherwise.
     """
     size = len(itemset)
     steps = np.zeros((16, size), dtype=np.int32)
@@ -239,7 +270,11 @@ def cheapest_ancestors(
         n_waiting -= 1
         raised(itemset, steps[now], parents, ends, extra, nodes, kept)
         n = pick(nodes, kept, steps[now], 0, rank, above)
-        if is_frequent(above, n, k, offsets, leaves, ends, rank, heads, places, row_of):
+        if len(rare) > 0:
+            frequent = not is_listed(above, n, rank, rare)
+        else:
+            frequent = is_frequent(above, n, k, offsets, leaves, ends, rank, heads, places, row_of)
+        if frequent:
             n = pick(nodes, kept, steps[now], 1, rank, above)
             if n_best == 0 or is_more_specific(above, n, best, n_best, rank):
                 for j in range(n):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from setveil.engine.spark import Spark, spoken_errors
 from setveil.errors import ParameterError
 from setveil.release.chunk_order import canonical_clusters, chunk_keys, cluster_keys
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.spark.batches import Batch, rows_of
+from setveil.spark.batches import Batch, map_batches, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.data.table import Int64Array
+    from setveil.data.table import Int32Array, Int64Array
 
 COLUMNS = ("sizes", "first", "last", "rows", "lengths", "items", "term_lengths", "terms")
 SCHEMA = ", ".join(f"{name} array<int>" for name in COLUMNS)
@@ -58,6 +59,15 @@ class DistributedChunks:
     def __repr__(self) -> str:
         return f"<DistributedChunks over {len(self.vocabulary):,} items>"
 
+    @cached_property
+    def n_records(self) -> int:
+        """Number of records: counted on the first call."""
+        from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+
+        size = sql.aggregate("sizes", sql.lit(0), lambda total, one: total + one)
+        with spoken_errors():
+            return int(self.frame.select(sql.sum(size)).collect()[0][0] or 0)
+
     def broadcast_names(self) -> Broadcast[tuple[str, ...]]:
         """Send the names to all workers once."""
         return self.frame.sparkSession.sparkContext.broadcast(self.vocabulary.names)
@@ -67,27 +77,65 @@ class DistributedChunks:
         cls, release: DisassociatedRelease, engine: Spark | None = None
     ) -> DistributedChunks:
         """Distribute a release that is here, block by block."""
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
-
-        rows = np.arange(len(release.row_offsets) - 1)
-        blocks = [_block(release, rows, first, last) for first, last in release.blocks]
-        kind = pa.list_(pa.int32())
         session = (engine or Spark()).start()
-        columns = {
-            name: pa.array([block[place] for block in blocks], kind)
-            for place, name in enumerate(COLUMNS)
-        }
         frame = (
-            session.createDataFrame(pa.table(columns))
-            if blocks
+            session.createDataFrame(blocks_of(release))
+            if release.blocks
             else session.createDataFrame([], SCHEMA)
         )
         return cls(frame=frame, vocabulary=release.vocabulary)
+
+    @classmethod
+    def from_names(cls, frame: DataFrame) -> DistributedChunks:
+        """Return the blocks of a frame in which items and terms are names."""
+        from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+
+        with spoken_errors():
+            each = sql.explode(sql.array_distinct(sql.concat("items", "terms")))
+            found = frame.select(each.alias("name")).distinct().toArrow()["name"].to_pylist()
+        vocabulary = Vocabulary(names=tuple(sorted(found)))
+        names = frame.sparkSession.sparkContext.broadcast(vocabulary.names)
+        numbered = map_batches(frame.select(*COLUMNS), partial(number_names, names=names), SCHEMA)
+        return cls(frame=numbered, vocabulary=vocabulary)
 
     def collect(self) -> DisassociatedRelease:
         """Return the release here, clusters in canonical order; for releases that fit."""
         with spoken_errors():
             return assembled(self.frame.toArrow(), self.vocabulary.names)
+
+
+def number_names(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table:
+    """Replace the names of items and terms by numbers; their order stays (runs on a worker)."""
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    known = pa.array(names.value, pa.string())
+    for name in ("items", "terms"):
+        lists = table[name].combine_chunks()
+        numbers = pc.index_in(lists.flatten(), value_set=known)
+        offsets = lists.offsets.to_numpy() - lists.offsets[0].as_py()
+        column = pa.ListArray.from_arrays(pa.array(offsets), numbers)
+        table = table.set_column(table.schema.get_field_index(name), name, column)
+    return table
+
+
+def blocks_of(release: DisassociatedRelease, numbers: Int32Array | None = None) -> pa.Table:
+    """Return the blocks of a release as rows; `numbers` are those of its items elsewhere."""
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+
+    rows = np.arange(len(release.row_offsets) - 1)
+    blocks = [_block(release, rows, first, last) for first, last in release.blocks]
+    if numbers is not None:
+        for place in (COLUMNS.index("items"), COLUMNS.index("terms")):
+            for block in blocks:
+                block[place] = numbers[block[place]].tolist()
+    kind = pa.list_(pa.int32())
+    return pa.table(
+        {
+            name: pa.array([block[place] for block in blocks], kind)
+            for place, name in enumerate(COLUMNS)
+        }
+    )
 
 
 def _block(

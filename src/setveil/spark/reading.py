@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from setveil.data.delimited import checked_delimiter
@@ -54,12 +54,19 @@ def read_distributed(
             f"Spark cannot read the format {chosen!r}", fix=f"use one of {', '.join(FORMATS)}"
         )
     session = (engine or Spark()).start()
+    place = _here(path)
     with spoken_errors():
         if chosen == "parquet":
-            return _from_parquet(session.read.parquet(path), id, item, path)
-        lines = session.read.text(path)
+            return _from_parquet(session.read.parquet(place), id, item, path)
+        lines = session.read.text(place)
         rows = _numbers() if chosen == "fimi" else _names(checked_delimiter(delimiter))
         return DistributedTable.from_frame(lines.select(rows.alias(ITEMS)))
+
+
+def _here(path: str) -> str:
+    """Return the whole name of a file that is found from here: Java may work in another place."""
+    near = "://" not in path and not Path(path).is_absolute() and Path(path).exists()
+    return Path(path).resolve().as_uri() if near else path
 
 
 def _guessed(path: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from setveil.errors import ReleaseError
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import rebuild
+from setveil.release.parts import content_blocks
 from setveil.release.published import published_rows
 from setveil.release.store import load_manifest, load_release
 from setveil.spark.chunks import DistributedChunks
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.manifest import Manifest
     from setveil.release.published import PublishedRows
-
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +53,13 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
     """
     folder = Path(directory)
     manifest = load_manifest(folder)
+    in_parts = manifest.structure.get("parts") is True
+    if manifest.form == DisassociatedRelease.form and in_parts:
+        _check_hash(folder, manifest)
+        blocks = engine.start().read.parquet((folder / manifest.file).resolve().as_uri())
+        chunks = DistributedChunks.from_names(blocks)
+        _check_records(folder, manifest, chunks.n_records)
+        return OpenedRelease(chunks)
     if manifest.form == DisassociatedRelease.form:
         release = load_release(folder)
         assert isinstance(release, DisassociatedRelease)
@@ -68,21 +74,25 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
     # By its full path: workers have another working directory. Bags: k-anonymity counts them.
     file = (folder / manifest.file).resolve().as_uri()
     lines = engine.start().read.parquet(file)
-    table = DistributedTable.from_frame(lines, id="record", item="item", bags=True)
-    if table.n_records != manifest.records:
+    columns = {} if in_parts else {"id": "record", "item": "item"}
+    table = DistributedTable.from_frame(lines, bags=True, **columns)
+    _check_records(folder, manifest, table.n_records)
+    return OpenedRelease(table, _shape(manifest, table))
+
+
+def _check_records(folder: Path, manifest: Manifest, records: int) -> None:
+    if records != manifest.records:
         raise ReleaseError(
-            f"the data holds {table.n_records} records, the manifest says {manifest.records}",
+            f"the data holds {records} records, the manifest says {manifest.records}",
             where=str(folder),
         )
-    return OpenedRelease(table, _shape(manifest, table))
 
 
 def _check_hash(folder: Path, manifest: Manifest) -> None:
     digest = hashlib.sha256()
     try:
-        with (folder / manifest.file).open("rb") as data:
-            while block := data.read(BLOCK):
-                digest.update(block)
+        for block in content_blocks(folder / manifest.file):
+            digest.update(block)
     except OSError as error:
         raise ReleaseError(
             f"{manifest.file} cannot be read: {error.strerror or error}", where=str(folder)
@@ -96,12 +106,12 @@ def _check_hash(folder: Path, manifest: Manifest) -> None:
 
 
 def _shape(manifest: Manifest, table: DistributedTable) -> PublishedRows:
-    """Return what the labels stand for: those of a release whose only record holds all of them."""
+    """Return what the labels stand for: those of a release with each of them in one record."""
     labels = table.vocabulary.names
     nodes = manifest.structure.get("nodes")
     place = {node.get("id"): v for v, node in enumerate(nodes)} if isinstance(nodes, list) else {}
     row = sorted(labels, key=lambda label: (place.get(label, 0), label))
-    whole = published_rows(rebuild(manifest.form, [row] if row else [], manifest.structure))
+    whole = published_rows(rebuild(manifest.form, [[label] for label in row], manifest.structure))
     # From the numbers of the form to those of the table, which are the places of sorted labels.
     at = {label: i for i, label in enumerate(row)}
     numbers = whole.items[np.array([at[label] for label in labels], dtype=np.int64)]

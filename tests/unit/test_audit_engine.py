@@ -90,8 +90,9 @@ def test_what_may_be_published_holds_no_secrets_and_the_rest_is_private(done):
         assert all(re.fullmatch(r"manifest\.json|release-\w+\.parquet", name) for name in files)
         assert len(load_release(out / run.release)) == len(TABLE)
     assert stat.S_IMODE((out / "private").stat().st_mode) == 0o700
-    for key in (out / "private" / "keys").iterdir():
-        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    for file in (out / "private").rglob("*"):
+        mode = stat.S_IMODE(file.stat().st_mode)
+        assert mode == (0o700 if file.is_dir() else 0o600), file.name
     public = b"".join(path.read_bytes() for path in (out / "publish").rglob("*.json"))
     assert b"seed" not in public
 
@@ -323,3 +324,11 @@ def test_files_are_looked_for_beside_the_settings(tmp_path):
     assert found["memory"] == 1_500_000_000
     with pytest.raises(InputError, match="cannot be read"):
         read_config(tmp_path / "none.toml")
+
+
+def test_two_audits_never_work_in_one_directory(tmp_path):
+    with Store.opened(tmp_path).alone():
+        with pytest.raises(ReleaseError, match="another audit is at work here"):
+            audited(tmp_path)
+        assert not (tmp_path / "private" / "audit.json").exists()
+    assert audited(tmp_path, methods=["gather:k=3"]).runs[0].verified

@@ -30,6 +30,7 @@ ALLOWED = {
     "registry": {"errors"},
     "literature": set(),
     "kernels": set(),
+    "charts": set(),
     "data": {"errors", "kernels"},
     "text": {"errors", "kernels", "data"},
     "release": {"errors", "registry", "kernels", "data"},
@@ -47,11 +48,11 @@ ALLOWED = {
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "relatedness", "attack", "measure",
+        "relatedness", "attack", "measure", "charts",
     },
     "report": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "relatedness", "attack", "measure", "audit",
+        "relatedness", "attack", "measure", "charts", "audit",
     },
 }  # fmt: skip
 TYPES_ONLY = {"release": {"guarantee"}}  # annotations that are never imported when running

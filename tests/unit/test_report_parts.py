@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from setveil.report import charts
+from setveil import charts
 from setveil.report.words import about, kept, lost
 
 EVIL = "<script>alert(1)</script>"

@@ -120,9 +120,10 @@ def audit(
         meaning=asked.meaning,
         methods=methods,
     )
-    case = asked.case(table, taxonomy, secret, Store.opened(out), seed)
-    runs = all_runs(case, jobs_of(case, settings), limits, told)
-    return asked.concluded(case, runs, limits)
+    with Store.opened(out).alone() as store:
+        case = asked.case(table, taxonomy, secret, store, seed)
+        runs = all_runs(case, jobs_of(case, settings), limits, told)
+        return asked.concluded(case, runs, limits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from setveil import __version__
 from setveil.audit.results import DONE, AuditResult, RunRecord
@@ -15,8 +17,7 @@ from setveil.data.whole_file import write_whole
 from setveil.errors import InputError, ReleaseError, SetveilError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
@@ -31,7 +32,7 @@ class Store:
     """The directory of an audit.
 
     ``publish/NAME/`` are releases; ``private/`` holds ``keys/``, ``runs/ID.json`` (each run that
-    ended, with the hash of its release), ``seed.json`` and ``audit.json``.
+    ended, with the hash of its release), ``seed.json``, ``audit.json`` and ``lock``.
 
     Parameters
     ----------
@@ -75,6 +76,36 @@ class Store:
             ) from None
         return store
 
+    @contextmanager
+    def alone(self) -> Iterator[Self]:
+        """Keep other audits out of the directory for as long as this one works in it.
+
+        The lock goes with the process that holds it, however that ends.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Store.opened(folder).alone():
+        ...     with Store.opened(folder).alone():
+        ...         pass
+        Traceback (most recent call last):
+        setveil.errors.ReleaseError: ...: another audit is at work here. To fix: ...
+        """
+        try:
+            import fcntl  # noqa: PLC0415  (not on every system)
+        except ImportError:
+            yield self
+            return
+        with (self.private / "lock").open("wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ReleaseError(
+                    "another audit is at work here",
+                    where=str(self.folder),
+                    fix="wait until it has ended, or name another directory",
+                ) from None
+            yield self
+
     @property
     def publish(self) -> Path:
         """Where releases are."""
@@ -104,8 +135,7 @@ class Store:
             if found is not None and isinstance(found.get("seed"), int):
                 return int(found["seed"])
             given = secrets.randbits(SEED_BITS)
-        write_whole(file, json.dumps({"seed": given}) + "\n")
-        file.chmod(0o600)
+        _write_private(file, json.dumps({"seed": given}) + "\n")
         return given
 
     def finished(self, run_id: str, name: str) -> RunRecord | None:
@@ -129,7 +159,7 @@ class Store:
             "release": self._hash_of(record.name),
             "run": record.to_json(),
         }
-        write_whole(self.private / "runs" / f"{record.id}.json", _text(content))
+        _write_private(self.private / "runs" / f"{record.id}.json", _text(content))
 
     def _hash_of(self, name: str) -> str | None:
         """Return the hash that a release's manifest gives its data."""
@@ -142,7 +172,7 @@ class Store:
     def keep_result(self, result: AuditResult) -> Path:
         """Write what the audit found."""
         file = self.private / "audit.json"
-        write_whole(file, _text({"setveil": "audit", "version": VERSION, **result.to_json()}))
+        _write_private(file, _text({"setveil": "audit", "version": VERSION, **result.to_json()}))
         return file
 
 
@@ -208,6 +238,11 @@ def number_of(content: list[Any]) -> int:
 
 def _text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _write_private(file: Path, text: str) -> None:
+    write_whole(file, text)
+    file.chmod(0o600)
 
 
 def _read(file: Path) -> dict[str, Any] | None:

@@ -7,11 +7,12 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil import __version__
+from setveil import __version__, charts
+from setveil.audit.frontier import NARROW, frontier, is_drawn, series_of
 from setveil.audit.results import DONE
 from setveil.errors import ParameterError
 from setveil.registry import entries
-from setveil.report import audit_charts, charts
+from setveil.report.audit_charts import successes
 from setveil.report.audit_runs import called, describe, meets, value_words
 from setveil.report.released import Shown, look_into
 from setveil.report.words import (
@@ -218,8 +219,8 @@ def _drawings(result: AuditResult) -> dict[str, Markup | str]:
 
     specs = figures_of(result)
     if "frontier" in specs:  # the page has its own list of methods, and a smaller drawing
-        specs["frontier"] = audit_charts.frontier(result, legend=False)
-        specs["narrow"] = audit_charts.frontier(result, width=audit_charts.NARROW, legend=False)
+        specs["frontier"] = frontier(result, legend=False)
+        specs["narrow"] = frontier(result, width=NARROW, legend=False)
     # Vega escapes the texts in its drawings (tested), so they go onto the page as they are.
     drawn = {name: Markup(charts.draw(spec)) for name, spec in specs.items()}  # noqa: S704
     return {name: drawn.get(name, "") for name in ("frontier", "narrow", "attacks", "unique")}
@@ -238,11 +239,11 @@ def figures_of(result: AuditResult, *, links: bool = True) -> dict[str, dict[str
     {}
     """
     specs: dict[str, dict[str, Any]] = {}
-    if any(map(audit_charts.is_drawn, result.runs)):
-        specs["frontier"] = audit_charts.frontier(result, links=links)
+    if any(map(is_drawn, result.runs)):
+        specs["frontier"] = frontier(result, links=links)
     focus = result.chosen or nearest(result)
     if focus is not None and focus.worst is not None:
-        specs["attacks"] = audit_charts.successes(focus.adversaries)
+        specs["attacks"] = successes(focus.adversaries)
     known = _known(result)
     if known:
         values = [{"x": str(m), "y": share, "label": lost(share)} for m, share in known.items()]
@@ -281,7 +282,7 @@ def _methods(result: AuditResult) -> list[dict[str, Any]]:
             "path": SYMBOLS[shape],
             "count": sum(run.method == name for run in result.runs),
         }
-        for name, (colour, shape) in audit_charts.series_of(result.runs).items()
+        for name, (colour, shape) in series_of(result.runs).items()
     ]
 
 

@@ -63,8 +63,9 @@ def score_reassociation(
     """Return how right the records are that an attack put together, beside two baselines.
 
     Rows with equal anchors are interchangeable: each score takes the pairing of them with the
-    true records that is best for the attack. Intervals draw clusters anew; of a single one
-    nothing is said.
+    true records that is best for the attack. Intervals draw clusters anew; of a single
+    cluster they are Wilson's, as if each of its records were one trial, however many attachments
+    it has.
 
     Parameters
     ----------
@@ -140,6 +141,7 @@ def score_reassociation(
             protected = None  # too many to look at: said as "n/a"
     moved = None if relatedness is None else _moved(rebuilt, relatedness)
     draws = drawn_tables(len(guess.clusters))
+    records = sum(len(each.true) for each in rebuilt[""])
     found: Rates = {}
     shares: dict[str, dict[str, Share]] = {}
     for name, said in runs.items():
@@ -153,13 +155,13 @@ def score_reassociation(
         end = f"_{name}" if name else ""
         for each in _names():
             share = shares[name].get(each)
-            longest = 1.0 if moved is None or not each.startswith("wmd") else moved.longest
-            found[f"{each}{end}"] = None if share is None else _rate(share, draws, longest)
+            longest = moved.longest if moved is not None and each.startswith("wmd") else None
+            found[f"{each}{end}"] = None if share is None else _rate(share, draws, records, longest)
     for part in PARTS:
         accuracy = _named("accuracy", part)
         prior = shares.get("prior", {}).get(accuracy)
         found[_named("gain", part)] = (
-            None if prior is None else _gain(shares[""][accuracy], prior, draws)
+            None if prior is None else _gain(shares[""][accuracy], prior, draws, records)
         )
     return found
 
@@ -173,15 +175,17 @@ def _names() -> list[str]:
     return [*(_named(name, part) for name in SCORES for part in PARTS), "term_pair_precision"]
 
 
-def _rate(share: Share, draws: Floats, longest: float) -> Rate | None:
+def _rate(share: Share, draws: Floats, records: int, longest: float | None) -> Rate | None:
     """Return a share over all clusters, with the interval that drawing them anew gives."""
     whole = share.whole.sum()
     if not whole:
         return None
-    rate = interval(float(share.part.sum() / whole), _drawn(share, draws))
+    value = float(share.part.sum() / whole)
     if len(draws):
-        return rate
-    return Rate(value=rate.value, low=0.0, high=max(longest, rate.value), exact=False)
+        return interval(value, _drawn(share, draws))
+    if longest is not None:  # a distance, whose spread over records is not known here
+        return Rate(value=value, low=0.0, high=max(longest, value), exact=False)
+    return Rate.sampled(value * records, records)
 
 
 def _drawn(share: Share, draws: Floats) -> Floats:
@@ -189,13 +193,16 @@ def _drawn(share: Share, draws: Floats) -> Floats:
     return np.asarray(parts / np.where(wholes > 0, wholes, np.nan))
 
 
-def _gain(own: Share, prior: Share, draws: Floats) -> Rate | None:
+def _gain(own: Share, prior: Share, draws: Floats, records: int) -> Rate | None:
     """Return by how much one share exceeds another, both counted in the same drawn clusters."""
     if not own.whole.sum() or not prior.whole.sum():
         return None
     value = float(own.part.sum() / own.whole.sum() - prior.part.sum() / prior.whole.sum())
     if not len(draws):
-        return Rate(value=value, low=-1.0, high=1.0, exact=False)
+        mine, its = (_rate(each, draws, records, None) for each in (own, prior))
+        assert mine is not None
+        assert its is not None
+        return Rate(value=value, low=mine.low - its.high, high=mine.high - its.low, exact=False)
     return interval(value, _drawn(own, draws) - _drawn(prior, draws))
 
 

@@ -17,7 +17,7 @@ from setveil.audit import AuditResult, frontier
 from setveil.errors import ParameterError
 from setveil.measure.interval import Rate
 from setveil.report import audit_charts, markdown_audit, render_audit, save_figures
-from setveil.report.words import in_thousand, won
+from setveil.words import in_thousand, won
 
 
 @pytest.fixture(scope="module")

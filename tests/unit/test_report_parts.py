@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from setveil import charts
-from setveil.report.words import about, kept, lost
+from setveil.words import about, kept, lost
 
 EVIL = "<script>alert(1)</script>"
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from setveil.audit.attacks import ELIMINATION, FAILED
 from setveil.audit.results import DONE
+from setveil.words import of_thousand
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from setveil.audit.results import Adversary, RunRecord
 
-PEOPLE = 1000
 DIGITS = 3
 """Losses that agree up to this digit are ties: the queries behind them were drawn."""
 
@@ -132,12 +131,12 @@ def in_words(adversary: Adversary) -> str:
     """  # noqa: E501  (the doctest's result)
     if adversary.rate is None:
         return f"{adversary.attack}: {adversary.note or 'not measured'}."
-    count, most = (ceil(PEOPLE * each) for each in (adversary.rate.value, adversary.rate.high))
+    count, most = (of_thousand(each) for each in (adversary.rate.value, adversary.rate.high))
     base = 0.0 if adversary.baseline is None else adversary.baseline.value
     if adversary.attack == "linkage":
         return (
-            f"Of {PEOPLE:,} adversaries who know {adversary.knows}, {count:,} would name the "
-            f"right record (at most {most:,}; by naming any record, {_few(PEOPLE * base)})."
+            f"Of 1,000 adversaries who know {adversary.knows}, {count:,} would name the "
+            f"right record (at most {most:,}; by naming any record, {_few(base)})."
         )
     what = FOUND.get(adversary.attack, "what it looks for")
     return (
@@ -160,8 +159,9 @@ FOUND = {
 }
 
 
-def _few(number: float) -> str:
-    return f"{number:,.0f}" if number >= 1 or number == 0 else "fewer than one"
+def _few(share: float) -> str:
+    few = 0 < share < 0.001
+    return "fewer than one" if few else f"{of_thousand(share, rounding=ROUND_FLOOR):,}"
 
 
 def _telling(run: RunRecord) -> list[Adversary]:

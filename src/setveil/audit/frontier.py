@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from setveil import charts
+from setveil.words import lost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,7 +163,7 @@ def _point(run: RunRecord, *, chosen: bool) -> dict[str, Any]:
         "chosen": chosen,
         "title": run.title,
         "href": f"#run-{run.name}",
-        "words": f"{run.title}: risk {run.risk:.1%}, loss {run.loss:.1%}"
+        "words": f"{run.title}: risk {lost(run.risk)}, loss {lost(run.loss)}"
         + ("" if run.verified else ", not verified")
         + (", recommended" if chosen else ""),
     }

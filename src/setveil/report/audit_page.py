@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from decimal import ROUND_FLOOR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from setveil.registry import entries
 from setveil.report.audit_charts import successes
 from setveil.report.audit_runs import called, describe, meets, value_words
 from setveil.report.released import Shown, look_into
-from setveil.report.words import (
+from setveil.words import (
     NOT_APPLICABLE,
     about,
     in_thousand,
@@ -193,7 +194,7 @@ def figures_for(result: AuditResult, focus: RunRecord | None) -> Iterator[dict[s
     if worst is not None and worst.rate is not None:
         right = f"{in_thousand(worst.rate.value)} right"
         if worst.baseline is not None:
-            right += f", {in_thousand(worst.baseline.value)} by guessing"
+            right += f", {in_thousand(worst.baseline.value, rounding=ROUND_FLOOR)} by guessing"
         tried = sum(each.rate is not None for each in focus.adversaries)
         yield {
             "value": f"at most {lost(focus.risk)}",

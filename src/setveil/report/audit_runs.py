@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.audit.frontier import is_drawn
 from setveil.audit.results import DONE, FAILED, SKIPPED
-from setveil.report.words import NOT_APPLICABLE, kept, lost, number, sentence, won
+from setveil.words import NOT_APPLICABLE, kept, lost, number, sentence, won
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

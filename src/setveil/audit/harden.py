@@ -102,7 +102,7 @@ def harden(
         title=title,
         description=description,
     )
-    secret = checked(table, taxonomy, sensitive, target, workers)
+    secret = checked(table, taxonomy, sensitive, target=target, workers=workers, seed=seed)
     ladders = _ladders(asked, table, taxonomy, secret)
     with Store.opened(out).alone() as store:
         case = asked.case(table, taxonomy, secret, store, seed)

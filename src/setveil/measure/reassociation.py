@@ -12,7 +12,6 @@ import numpy.typing as npt
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.errors import InputError, NotApplicable
 from setveil.measure.elimination import drawn_tables, interval
-from setveil.measure.interval import Rate
 from setveil.measure.protected_itemsets import ProtectedItemsets
 from setveil.measure.rebuilt_records import PARTS, Rebuilt, Row, rebuilt_records
 from setveil.measure.score import must_be_about, score
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from setveil.data.table import TransactionTable
+    from setveil.measure.interval import Rate
     from setveil.measure.word_mover import Distances
     from setveil.release.base import Key, Release
 
@@ -63,9 +63,8 @@ def score_reassociation(
     """Return how right the records are that an attack put together, beside two baselines.
 
     Rows with equal anchors are interchangeable: each score takes the pairing of them with the
-    true records that is best for the attack. Intervals draw clusters anew; of a single
-    cluster they are Wilson's, as if each of its records were one trial, however many attachments
-    it has.
+    true records that is best for the attack. Intervals draw clusters anew; of a single one
+    nothing is said, and of few little.
 
     Parameters
     ----------
@@ -141,7 +140,6 @@ def score_reassociation(
             protected = None  # too many to look at: said as "n/a"
     moved = None if relatedness is None else _moved(rebuilt, relatedness)
     draws = drawn_tables(len(guess.clusters))
-    records = sum(len(each.true) for each in rebuilt[""])
     found: Rates = {}
     shares: dict[str, dict[str, Share]] = {}
     for name, said in runs.items():
@@ -155,13 +153,13 @@ def score_reassociation(
         end = f"_{name}" if name else ""
         for each in _names():
             share = shares[name].get(each)
-            longest = moved.longest if moved is not None and each.startswith("wmd") else None
-            found[f"{each}{end}"] = None if share is None else _rate(share, draws, records, longest)
+            longest = 1.0 if moved is None or not each.startswith("wmd") else moved.longest
+            found[f"{each}{end}"] = None if share is None else _rate(share, draws, longest)
     for part in PARTS:
         accuracy = _named("accuracy", part)
         prior = shares.get("prior", {}).get(accuracy)
         found[_named("gain", part)] = (
-            None if prior is None else _gain(shares[""][accuracy], prior, draws, records)
+            None if prior is None else _gain(shares[""][accuracy], prior, draws)
         )
     return found
 
@@ -175,17 +173,14 @@ def _names() -> list[str]:
     return [*(_named(name, part) for name in SCORES for part in PARTS), "term_pair_precision"]
 
 
-def _rate(share: Share, draws: Floats, records: int, longest: float | None) -> Rate | None:
+def _rate(share: Share, draws: Floats, longest: float) -> Rate | None:
     """Return a share over all clusters, with the interval that drawing them anew gives."""
     whole = share.whole.sum()
     if not whole:
         return None
-    value = float(share.part.sum() / whole)
-    if len(draws):
-        return interval(value, _drawn(share, draws))
-    if longest is not None:  # a distance, whose spread over records is not known here
-        return Rate(value=value, low=0.0, high=max(longest, value), exact=False)
-    return Rate.sampled(value * records, records)
+    return interval(
+        float(share.part.sum() / whole), _drawn(share, draws), units=len(share.part), most=longest
+    )
 
 
 def _drawn(share: Share, draws: Floats) -> Floats:
@@ -193,17 +188,13 @@ def _drawn(share: Share, draws: Floats) -> Floats:
     return np.asarray(parts / np.where(wholes > 0, wholes, np.nan))
 
 
-def _gain(own: Share, prior: Share, draws: Floats, records: int) -> Rate | None:
+def _gain(own: Share, prior: Share, draws: Floats) -> Rate | None:
     """Return by how much one share exceeds another, both counted in the same drawn clusters."""
     if not own.whole.sum() or not prior.whole.sum():
         return None
     value = float(own.part.sum() / own.whole.sum() - prior.part.sum() / prior.whole.sum())
-    if not len(draws):
-        mine, its = (_rate(each, draws, records, None) for each in (own, prior))
-        assert mine is not None
-        assert its is not None
-        return Rate(value=value, low=mine.low - its.high, high=mine.high - its.low, exact=False)
-    return interval(value, _drawn(own, draws) - _drawn(prior, draws))
+    drawn = _drawn(own, draws) - _drawn(prior, draws)
+    return interval(value, drawn, units=len(own.part), least=-1.0)
 
 
 # --- counting ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setveil import __version__, charts
+from setveil.audit.attacks import without_folders
 from setveil.audit.frontier import NARROW, frontier, is_drawn, series_of
 from setveil.audit.results import DONE
 from setveil.errors import ParameterError
@@ -112,7 +113,8 @@ def render_audit(
             [entry["item"], number(entry["records"])]
             for entry in result.profile.get("top_items", [])
         ],
-        settings=[[name, value_words(value)] for name, value in result.settings.items()],
+        sensitive=bool(result.settings.get("sensitive")),
+        settings=[[name, value_words(value)] for name, value in _settings(result)],
         notes=result.notes,
         glossary=_glossary(result),
         show_records=show_records,
@@ -203,12 +205,20 @@ def figures_for(result: AuditResult, focus: RunRecord | None) -> Iterator[dict[s
             "how": f"{called(worst)}: {right}. 0% is no better than guessing, 100% is everything; "
             f"this is the upper end of the 95% interval. The target is {result.target * 100:g}%.",
         }
+    exact = focus.measures.get("items_exact")
+    unchanged = "" if exact is None else f" {kept(exact)} of all items are published unchanged."
     yield {
         "value": lost(focus.loss),
         "what": "off, on average, when counting in it instead of in the original",
-        "how": "Relative error of counting records that hold one to a few given items. "
-        f"{kept(focus.measures.get('items_exact'))} of all items are published unchanged.",
+        "how": "Relative error of counting records that hold one to a few given items." + unchanged,
     }
+
+
+def _settings(result: AuditResult) -> Iterator[tuple[str, Any]]:
+    """Return the settings, with files by name: a page tells nobody where they lie."""
+    for name, value in result.settings.items():
+        shown = [without_folders(each) for each in value] if name == "relatedness" else value
+        yield name, shown
 
 
 # --- pictures -------------------------------------------------------------------------------------

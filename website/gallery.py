@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from setveil.anonymize import Clump, Coat, Disassociate, Gather, Partition
 from setveil.attack import Linkage
+from setveil.audit import audit
+from setveil.audit.frontier import frontier
+from setveil.charts import bars, curves, draw, stacks, standing_alone
 from setveil.data.synthetic import clinic
 from setveil.measure import draw_targets, ggd_share, items_exact, items_suppressed, score
 from setveil.measure.uniqueness import uniqueness
 from setveil.release import publish_suppressed
-from setveil.report.charts import bars, curves, draw, stacks
 from website.pages import ROOT
 
 if TYPE_CHECKING:
@@ -28,21 +31,6 @@ if TYPE_CHECKING:
 HOME = ROOT / "docs" / "img" / "gallery"
 RECORDS = 2000
 SIZES = (2, 5, 10, 25)
-
-# A picture in a page has no page's colours: these are for white paper, and told apart by all.
-COLOURS = {
-    "var(--series-1)": "#0072b2",
-    "var(--series-2)": "#d55e00",
-    "var(--series-3)": "#009e73",
-    "var(--series-4)": "#cc79a7",
-    "var(--series-5)": "#e69f00",
-    "var(--series-6)": "#56b4e9",
-    "var(--series-mid)": "#8fbfdc",
-    "var(--line)": "#d0d0d0",
-    "var(--page)": "#ffffff",
-    "currentColor": "#222222",
-    "inherit": "sans-serif",
-}
 
 Spec = dict[str, Any]
 
@@ -109,23 +97,26 @@ def people_named(data: Synthetic) -> Spec:
     return curves(points, x_title="rarest items known", y_title="right record named")
 
 
+def weighed(data: Synthetic) -> Spec:
+    """Draw what releases of four kinds risk and lose, as the report and notebooks do."""
+    tried = [f"{method}:k={k}" for method in ("gather", "partition") for k in SIZES]
+    tried += [f"{method}:k={k},m=2" for method in ("disassociate", "apriori-km") for k in SIZES]
+    with TemporaryDirectory() as out:
+        found = audit(
+            data.table, out=out, taxonomy=data.taxonomy, methods=tried,
+            attacks=("linkage", "prior"),
+            target=0.05, seed=1, workers=0,
+        )  # fmt: skip
+    return frontier(found, width=460, links=False)
+
+
 PICTURES: dict[str, Callable[[Synthetic], Spec]] = {
     "singled-out": singled_out,
     "detail-lost": detail_lost,
     "what-became": what_became,
     "people-named": people_named,
+    "weighed": weighed,
 }
-
-
-def on_paper(svg: str) -> str:
-    """Return a chart of the report as a picture by itself.
-
-    >>> on_paper('<svg><g stroke="var(--line)" fill="currentColor"></g></svg>')
-    '<svg style="background: #ffffff"><g stroke="#d0d0d0" fill="#222222"></g></svg>'
-    """
-    for name, colour in COLOURS.items():
-        svg = svg.replace(name, colour)
-    return svg.replace("<svg", '<svg style="background: #ffffff"', 1)
 
 
 def write(folder: Path, *, records: int = RECORDS) -> list[Path]:
@@ -135,7 +126,7 @@ def write(folder: Path, *, records: int = RECORDS) -> list[Path]:
     files = []
     for name, picture in PICTURES.items():
         file = folder / f"{name}.svg"
-        file.write_text(on_paper(draw(picture(data))) + "\n", encoding="utf-8")
+        file.write_text(draw(standing_alone(picture(data))) + "\n", encoding="utf-8")
         files.append(file)
     return files
 

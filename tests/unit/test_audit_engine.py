@@ -90,8 +90,9 @@ def test_what_may_be_published_holds_no_secrets_and_the_rest_is_private(done):
         assert all(re.fullmatch(r"manifest\.json|release-\w+\.parquet", name) for name in files)
         assert len(load_release(out / run.release)) == len(TABLE)
     assert stat.S_IMODE((out / "private").stat().st_mode) == 0o700
-    for key in (out / "private" / "keys").iterdir():
-        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    for file in (out / "private").rglob("*"):
+        mode = stat.S_IMODE(file.stat().st_mode)
+        assert mode == (0o700 if file.is_dir() else 0o600), file.name
     public = b"".join(path.read_bytes() for path in (out / "publish").rglob("*.json"))
     assert b"seed" not in public
 
@@ -323,3 +324,65 @@ def test_files_are_looked_for_beside_the_settings(tmp_path):
     assert found["memory"] == 1_500_000_000
     with pytest.raises(InputError, match="cannot be read"):
         read_config(tmp_path / "none.toml")
+
+
+def test_two_audits_never_work_in_one_directory(tmp_path):
+    with Store.opened(tmp_path).alone():
+        with pytest.raises(ReleaseError, match="another audit is at work here"):
+            audited(tmp_path)
+        assert not (tmp_path / "private" / "audit.json").exists()
+    assert audited(tmp_path, methods=["gather:k=3"]).runs[0].verified
+
+
+@pytest.mark.parametrize("damage", ["release", "key"])
+def test_a_run_whose_files_changed_is_made_again(tmp_path, damage):
+    first = audited(tmp_path, methods=["gather:k=3"])
+    data = next((tmp_path / "publish" / "gather-k3").glob("release-*"))
+    file = data if damage == "release" else tmp_path / "private" / "keys" / "gather-k3.key"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    assert timeless(audited(tmp_path, methods=["gather:k=3"])) == timeless(first)
+    assert len(load_release(tmp_path / "publish" / "gather-k3")) == len(TABLE)
+    file.unlink()
+    audited(tmp_path, methods=["gather:k=3"])
+    assert file.exists()
+
+
+def test_a_directory_is_for_one_set_of_records(tmp_path):
+    audited(tmp_path, methods=["gather:k=3"])
+    other = TransactionTable.from_rows([*ROWS, ["flu"]] * 6)
+    with pytest.raises(ReleaseError, match="the audit of other records"):
+        audit(other, out=tmp_path, methods=["disassociate:k=3,m=2"], workers=0)
+    left = tmp_path / "private" / "keys" / ".gather-k3.key.x.part"
+    left.write_bytes(b"half")
+    audited(tmp_path, methods=["gather:k=3"])
+    assert not left.exists()
+
+
+def test_releases_do_not_depend_on_the_order_of_records(tmp_path):
+    mixed = TABLE.take([*range(len(TABLE) - 1, -1, -1)])
+    methods = ["select-a-size:beta=0.2", "anatomy:l=2", "permutation:p=2"]
+    for name, table in (("a", TABLE), ("b", mixed)):
+        audit(
+            table, out=tmp_path / name, sensitive=["HIV"], methods=methods, workers=0, seed=1,
+            attacks=["linkage"], known=[1],
+        )  # fmt: skip
+    files = sorted(
+        path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("publish/*/*")
+    )
+    assert files
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+
+
+def test_a_seed_below_zero_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="the seed is -1"):
+        audited(tmp_path, seed=-1)
+
+
+def test_files_of_a_configuration_stand_beside_it(tmp_path):
+    (tmp_path / "audit.toml").write_text(
+        'data = "visits.csv"\nrelatedness = ["release", "corpus:notes.index"]'
+    )
+    found = read_config(tmp_path / "audit.toml")["relatedness"]
+    assert found == ["release", f"corpus:{tmp_path / 'notes.index'}"]

@@ -12,11 +12,12 @@ from tests.unit import audit_results as made
 from tests.unit.audit_results import EVIL
 from tests.unit.html_page import Page
 
-from setveil.audit import AuditResult
+from setveil import charts
+from setveil.audit import AuditResult, frontier
 from setveil.errors import ParameterError
 from setveil.measure.interval import Rate
-from setveil.report import audit_charts, charts, markdown_audit, render_audit, save_figures
-from setveil.report.words import in_thousand, won
+from setveil.report import audit_charts, markdown_audit, render_audit, save_figures
+from setveil.words import in_thousand, won
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +217,7 @@ def test_a_result_read_again_gives_the_same_page(html, folder):
 
 def test_the_frontier_is_the_verified_runs_that_no_other_beats():
     runs = made.runs()
-    front = audit_charts.on_frontier(runs)
+    front = frontier.on_frontier(runs)
     fit = [run for run in runs if run.verified and run.loss is not None]
     beaten = [
         run
@@ -235,7 +236,7 @@ def test_the_frontier_is_the_verified_runs_that_no_other_beats():
 def test_drawings_are_well_formed_and_carry_no_code():
     result = made.result([made.run(title=f'{EVIL}" onload="x')], recommended="id-gather-k5")
     for spec in (
-        audit_charts.frontier(result),
+        frontier.frontier(result),
         audit_charts.successes(made.runs()[-8].adversaries),
     ):
         svg = charts.draw(spec)
@@ -247,7 +248,7 @@ def test_drawings_are_well_formed_and_carry_no_code():
 
 
 def test_many_methods_are_told_apart():
-    series = audit_charts.series_of([made.run(f"m{n}") for n in range(36)])
+    series = frontier.series_of([made.run(f"m{n}") for n in range(36)])
     assert len(set(series.values())) == 36
 
 

@@ -30,6 +30,8 @@ ALLOWED = {
     "registry": {"errors"},
     "literature": set(),
     "kernels": set(),
+    "charts": set(),
+    "words": set(),
     "data": {"errors", "kernels"},
     "text": {"errors", "kernels", "data"},
     "release": {"errors", "registry", "kernels", "data"},
@@ -47,14 +49,15 @@ ALLOWED = {
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "relatedness", "attack", "measure",
+        "relatedness", "attack", "measure", "charts", "words",
     },
     "report": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "relatedness", "attack", "measure", "audit",
+        "relatedness", "attack", "measure", "charts", "words", "audit",
     },
 }  # fmt: skip
-TYPES_ONLY = {"release": {"guarantee"}}  # annotations that are never imported when running
+# Annotations that are never imported when running.
+TYPES_ONLY = {"release": {"guarantee"}, "words": {"measure"}}
 
 
 def part_of(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import exp, lgamma, log
+from math import lgamma
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -227,17 +227,15 @@ def rows_of_terms(
     _, start, sizes = np.unique(values[by_value], return_index=True, return_counts=True)
     means = rounded(np.add.reduceat(chances[:, by_value], start, axis=1) / sizes)
     anchor = np.repeat(np.arange(len(sizes)), sizes)
+    all_tails = np.concatenate(
+        [tails_of(size, mean) for size, mean in zip(sizes.tolist(), means.T, strict=True)], axis=1
+    )
     found = []
-    for row, expected in zip(chances, means.tolist(), strict=True):
+    for row, tails in zip(chances, all_tails, strict=True):
         # A value's rows stand together, the likeliest first: they are taken so, also where
         # tails near 1 are equal.
         order = np.lexsort((rng.random(len(values)), -row, values))
-        tails = [
-            tail
-            for size, mean in zip(sizes.tolist(), expected, strict=True)
-            for tail in upper_tails(size, mean)
-        ]
-        best = np.lexsort((rng.random(len(tails)), -np.array(tails)))[:copies]
+        best = np.lexsort((rng.random(len(tails)), -tails))[:copies]
         places = start.tolist()
         rows = []
         for value in anchor[best].tolist():
@@ -287,12 +285,20 @@ def upper_tails(rows: int, chance: float) -> tuple[float, ...]:
     >>> [round(each, 4) for each in upper_tails(2, 1 / 4)]
     [0.4375, 0.0625]
     """
-    if chance >= 1:
-        return (1.0,) * rows
-    inside, outside = log(chance), log(1 - chance)
-    whole = lgamma(rows + 1)
-    exactly = [
-        exp(whole - lgamma(j + 1) - lgamma(rows - j + 1) + j * inside + (rows - j) * outside)
-        for j in range(1, rows + 1)
-    ]
-    return tuple(rounded(np.cumsum(exactly[::-1])[::-1]).tolist())
+    return tuple(tails_of(rows, np.array([chance]))[0].tolist())
+
+
+def tails_of(rows: int, chances: Floats) -> Floats:
+    """Return :func:`upper_tails` for each of some chances.
+
+    >>> tails_of(2, np.array([1 / 4, 2.0])).round(4).tolist()
+    [[0.4375, 0.0625], [1.0, 1.0]]
+    """
+    sure = chances >= 1
+    chance = np.where(sure, 0.5, chances)[:, None]
+    held = np.arange(1, rows + 1)
+    ways = lgamma(rows + 1) - np.array([lgamma(j + 1) + lgamma(rows - j + 1) for j in held])
+    exactly = np.exp(ways + held * np.log(chance) + (rows - held) * np.log(1 - chance))
+    tails = rounded(np.cumsum(exactly[:, ::-1], axis=1)[:, ::-1])
+    tails[sure] = 1.0
+    return tails

@@ -22,8 +22,9 @@ from setveil.relatedness.from_release import RecordCounts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from scipy.sparse import csr_array
+
     from setveil.data.embeddings import Vectors
-    from setveil.data.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import Cluster, DisassociatedRelease
 
@@ -157,7 +158,7 @@ class TermEvidence:
             pmi(
                 (self.records.counts(rows) - inside[0].sum(axis=1))[:, None],
                 self.records.counts(columns) - inside[1].sum(axis=1),
-                self.records.pair_counts(rows, columns) - inside[0] @ inside[1].T,
+                self.records.pair_counts(rows, columns) - (inside[0] @ inside[1].T).toarray(),
                 self.records.total - inside[0].shape[1],
             )
         )
@@ -192,11 +193,17 @@ def clusters_as_rows(release: DisassociatedRelease) -> TransactionTable:
     return TransactionTable.from_csr(offsets, items[order], list(release.vocabulary.names))
 
 
-def _shown(cluster: Cluster, terms: Sequence[str]) -> Int64Array:
+def _shown(cluster: Cluster, terms: Sequence[str]) -> csr_array:
     """Return which rows that a cluster shows hold each term: its sub-records, each term alone."""
-    rows = [set(row) for chunk in cluster.chunks for row in chunk.subrecords]
-    rows += [{term} for term in cluster.terms]
-    return np.array([[term in row for row in rows] for term in terms], dtype=np.int64)
+    from scipy.sparse import csr_array  # noqa: PLC0415  (start-up time)
+
+    shown = [row for chunk in cluster.chunks for row in chunk.subrecords]
+    shown += [(term,) for term in cluster.terms]
+    place = {term: number for number, term in enumerate(terms)}
+    cells = [(place[term], row) for row, held in enumerate(shown) for term in held if term in place]
+    there = np.array(cells, dtype=np.int64).reshape(-1, 2)
+    ones = np.ones(len(there), dtype=np.int64)
+    return csr_array((ones, (there[:, 0], there[:, 1])), shape=(len(terms), len(shown)))
 
 
 def over_anchors(pairs: Floats, holds: Bools, *, hidden: bool = False) -> Floats:

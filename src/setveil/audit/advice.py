@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from math import ceil
+from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
-from setveil.audit.attacks import ELIMINATION, FAILED
+from setveil.audit.attacks import (
+    ALL,
+    ELIMINATION,
+    FAILED,
+    INFERENCE,
+    OTHER_ELIMINATION,
+    OTHER_REASSOCIATION,
+    REASSOCIATION,
+)
 from setveil.audit.results import DONE
+from setveil.words import of_thousand
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from setveil.audit.results import Adversary, RunRecord
 
-PEOPLE = 1000
 DIGITS = 3
 """Losses that agree up to this digit are ties: the queries behind them were drawn."""
 
@@ -86,9 +94,9 @@ def fault(  # noqa: PLR0911  (one return per reason)
         return "an attack on it failed, so nobody knows what that attack would find"
     if untested(run, attacks):
         return "no source of relatedness was given to attack its sets of items with"
-    if run.risk is None:
+    if run.risk is None or isnan(run.risk):
         return "no attack could be measured"
-    if run.loss is None:
+    if run.loss is None or isnan(run.loss):
         return "what it loses cannot be compared"
     if run.risk > target:
         return f"its worst attack may reach {share(run.risk)}"
@@ -99,7 +107,9 @@ def untested(run: RunRecord, attacks: Collection[str] | None = None) -> bool:
     """Tell whether a release of sets was not attacked by meaning, though that was not ruled out."""
     if run.form != "set-generalized":
         return False
-    wanted = set(ELIMINATION) if attacks is None else set(ELIMINATION) & set(attacks)
+    wanted = {*ELIMINATION, *OTHER_ELIMINATION}
+    if attacks is not None and ALL not in attacks:
+        wanted &= set(attacks)
     return bool(wanted) and not any(each.attack in wanted for each in run.adversaries)
 
 
@@ -132,12 +142,18 @@ def in_words(adversary: Adversary) -> str:
     """  # noqa: E501  (the doctest's result)
     if adversary.rate is None:
         return f"{adversary.attack}: {adversary.note or 'not measured'}."
-    count, most = (ceil(PEOPLE * each) for each in (adversary.rate.value, adversary.rate.high))
+    count, most = (of_thousand(each) for each in (adversary.rate.value, adversary.rate.high))
     base = 0.0 if adversary.baseline is None else adversary.baseline.value
     if adversary.attack == "linkage":
         return (
-            f"Of {PEOPLE:,} adversaries who know {adversary.knows}, {count:,} would name the "
-            f"right record (at most {most:,}; by naming any record, {_few(PEOPLE * base)})."
+            f"Of 1,000 adversaries who know {adversary.knows}, {count:,} would name the "
+            f"right record (at most {most:,}; by naming any record, {_few(base)})."
+        )
+    if adversary.attack == INFERENCE:
+        return (
+            f"Who knows {adversary.knows} gives a sensitive item that the person has a chance of "
+            f"{share(adversary.rate.value)} on average (at most {share(adversary.rate.high)}; "
+            f"{adversary.baseline_name}, {share(base, rounding=ROUND_FLOOR)})."
         )
     what = FOUND.get(adversary.attack, "what it looks for")
     return (
@@ -148,20 +164,22 @@ def in_words(adversary: Adversary) -> str:
 
 
 FOUND = {
-    "rba": "the pairs of an added and an original member in the right order",
-    "ec": "the pairs of an added and an original member in the right order",
-    "shadow": "the pairs of an added and an original member in the right order",
-    "aba": "what was cut off the records",
-    "prior": "what was cut off the records",
-    "semantic-prior": "what was cut off the records",
+    **dict.fromkeys(
+        (*ELIMINATION, *OTHER_ELIMINATION),
+        "the pairs of an added and an original member in the right order",
+    ),
+    **dict.fromkeys(
+        (*REASSOCIATION, *OTHER_REASSOCIATION, "prior"), "what was cut off the records"
+    ),
     "public-records": "the original records among public ones",
     "noise-filter": "the noise",
     "token-frequency": "the hashed items",
 }
 
 
-def _few(number: float) -> str:
-    return f"{number:,.0f}" if number >= 1 or number == 0 else "fewer than one"
+def _few(share: float) -> str:
+    few = 0 < share < 0.001
+    return "fewer than one" if few else f"{of_thousand(share, rounding=ROUND_FLOOR):,}"
 
 
 def _telling(run: RunRecord) -> list[Adversary]:
@@ -185,9 +203,12 @@ def _why(
     faults: dict[str, str],
     target: float,
 ) -> tuple[str, ...]:
-    what = f"whose promise was checked and whose worst attack stays at or below {share(target)}."
+    what = f"whose promise was checked and whose worst attack stays at or below {target * 100:g}%."
     number = f"{len(runs):,} releases"
+    least = min(run.loss or 0.0 for run in fit)
     said = [f"Of {number}, {best.title} loses the least among the {len(fit):,} {what}"]
+    if best.loss != least:
+        said.append("Others that lose as little, to a tenth of a per cent, are linked more easily.")
     if len(fit) == 1:
         said = [f"{best.title} is the only one of {number} {what}"]
     if len(runs) == 1:
@@ -209,7 +230,12 @@ def _why(
 
 
 def _none(runs: Sequence[RunRecord], faults: dict[str, str], target: float) -> tuple[str, ...]:
-    said = [f"None of the {len(runs):,} releases meets the target of {share(target)}."]
+    which = (
+        "The only release does not meet"
+        if len(runs) == 1
+        else (f"None of the {len(runs):,} releases meets")
+    )
+    said = [f"{which} the target of {target * 100:g}%."]
     close = [run for run in runs if run.verified and run.risk is not None and run.loss is not None]
     if close:
         near = min(close, key=lambda run: (run.risk, run.loss, run.name))

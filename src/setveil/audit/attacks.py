@@ -26,8 +26,16 @@ WITHIN = "release"
 """The source of relatedness that everybody has: what the release itself shows."""
 KNOWN = (1, 2, 3)
 """How many items of a person are known."""
+INFERENCE = "inference"
+"""Who knows some items of a person and believes what the release says of the sensitive ones."""
 ELIMINATION = ("rba", "ec", "shadow")
-REASSOCIATION = ("aba", "semantic-prior")
+OTHER_ELIMINATION = ("gba", "mda", "tba", "wba")
+"""Tried only when they are asked for: the others found more in all experiments."""
+REASSOCIATION: dict[str, dict[str, Any]] = {"aba": {}, "semantic-prior": {"clustering": False}}
+"""With parameters: clustering tells which terms come from one record, and hardly changes how many
+are attached rightly, which is what counts here; its time grows with the cube of a cluster."""
+OTHER_REASSOCIATION = ("rga", "mra", "vpa")
+ALL = "all"
 NUMBERS = {1: "one", 2: "two", 3: "three"}
 
 
@@ -52,11 +60,14 @@ class Success(NamedTuple):
 
 SUCCESS = {
     "linkage": Success("named", "named_random", "naming any record"),
+    INFERENCE: Success("believed", "believed_before", "knowing nothing", "believed_control"),
     **dict.fromkeys(
-        ELIMINATION, Success("auc", "auc_ra", "ranking members at random", "auc_control")
+        (*ELIMINATION, *OTHER_ELIMINATION),
+        Success("auc", "auc_ra", "ranking members at random", "auc_control"),
     ),
     **dict.fromkeys(
-        (*REASSOCIATION, "prior"), Success("accuracy", "accuracy_random", "attaching at random")
+        (*REASSOCIATION, *OTHER_REASSOCIATION, "prior"),
+        Success("accuracy", "accuracy_random", "attaching at random"),
     ),
     "public-records": Success("first", "first_random", "naming any candidate", "first_control"),
     "noise-filter": Success(
@@ -103,15 +114,17 @@ class Attacker:
     @property
     def knows(self) -> str:
         """What the adversary knows, in a few words."""
-        if self.attack == "linkage":
+        if self.attack in {"linkage", INFERENCE}:
             m, which = self.params["m"], self.params["knowledge"]
             items = "item" if m == 1 else "items"
+            if self.attack == INFERENCE:
+                items = f"other {items}"
             word = NUMBERS.get(m, str(m))
             if which == "random":
                 return f"{word} {items} of a person"
             return f"the {'' if m == 1 else f'{word} '}{which} {items} of a person"
         if self.relatedness not in {"", WITHIN}:
-            return f"how words are related: {_without_folders(self.relatedness)}"
+            return f"how words are related: {without_folders(self.relatedness)}"
         return KNOWLEDGE.get(self.attack, "only the release")
 
     def as_json(self) -> dict[str, Any]:
@@ -119,10 +132,10 @@ class Attacker:
         return {"attack": self.attack, "params": self.params, "relatedness": self.relatedness}
 
 
-def _without_folders(spec: str) -> str:
+def without_folders(spec: str) -> str:
     """Return a source with its files by name: a report tells nobody where they lie.
 
-    >>> _without_folders("0.5*corpus:/home/me/notes.index+0.5*release")
+    >>> without_folders("0.5*corpus:/home/me/notes.index+0.5*release")
     '0.5*corpus:notes.index+0.5*release'
     """
     from setveil.relatedness.base import named_places  # noqa: PLC0415  (start-up time)
@@ -146,6 +159,7 @@ def attackers(
     relatedness: Sequence[str] = (WITHIN,),
     known: Sequence[int] = KNOWN,
     only: Iterable[str] | None = None,
+    sensitive: bool = False,
 ) -> list[Attacker]:
     """Return who attacks a form of release.
 
@@ -158,38 +172,46 @@ def attackers(
     known
         How many items of a person are known.
     only
-        Names of attacks; all by default.
+        Names of attacks, or ``"all"``; by default the strongest of each kind.
+    sensitive
+        Whether there are sensitive items.
 
     Examples
     --------
     >>> [(one.attack, one.knows) for one in attackers("disassociated")][-3:]
     [('prior', 'only the release'), ('aba', 'only the release'), ('semantic-prior', 'only the release')]
     """  # noqa: E501  (the doctest's result)
-    found = [
-        Attacker(attack="linkage", params={"m": m, "knowledge": which})
-        for which in ("random", "rarest")
-        for m in known
-    ]
+    wanted = None if only is None else set(only)
+    more = wanted or set()
+    knowing = [{"m": m, "knowledge": which} for which in ("random", "rarest") for m in known]
+    found = [Attacker(attack="linkage", params=params) for params in knowing]
     if form == "set-generalized":  # the release itself cannot tell members of a set apart
         found += [
             Attacker(attack=name, relatedness=spec)
             for spec in relatedness
             if spec != WITHIN
-            for name in ELIMINATION
+            for name in (*ELIMINATION, *(each for each in OTHER_ELIMINATION if more & {each, ALL}))
         ]
     if form == "disassociated":
         found.append(Attacker(attack="prior"))
         found += [
-            Attacker(attack=name, relatedness=spec)
+            Attacker(attack=name, params=params, relatedness=spec)
             for spec in relatedness
-            for name in REASSOCIATION
+            for name, params in (
+                *REASSOCIATION.items(),
+                *((each, {}) for each in OTHER_REASSOCIATION if more & {each, ALL}),
+            )
         ]
     found += [
         Attacker(attack=name)
         for name in ("noise-filter", "public-records", "token-frequency")
         if form in find("attack", name).target.applies_to  # type: ignore[attr-defined]
     ]
-    return found if only is None else [each for each in found if each.attack in set(only)]
+    if sensitive:
+        found += [Attacker(attack=INFERENCE, params=params) for params in knowing]
+    if wanted is None or ALL in wanted:
+        return found
+    return [each for each in found if each.attack in wanted]
 
 
 def check_attacks(names: Iterable[str]) -> tuple[str, ...]:
@@ -202,9 +224,10 @@ def check_attacks(names: Iterable[str]) -> tuple[str, ...]:
     chosen = tuple(dict.fromkeys(names))
     entries("attack")
     for name in chosen:
-        if name not in SUCCESS:
+        if name not in SUCCESS and name != ALL:
             raise ParameterError(
-                f"an audit has no attack {name!r}", fix=f"use some of {', '.join(SUCCESS)}"
+                f"an audit has no attack {name!r}",
+                fix=f"use some of {', '.join(SUCCESS)}, or {ALL}",
             )
     return chosen
 
@@ -225,7 +248,12 @@ def check_known(numbers: Iterable[int]) -> tuple[int, ...]:
 
 
 def attack(
-    attacker: Attacker, run: Run, table: TransactionTable, *, seed: Sequence[int]
+    attacker: Attacker,
+    run: Run,
+    table: TransactionTable,
+    *,
+    seed: Sequence[int],
+    sensitive: Sequence[str] = (),
 ) -> Adversary:
     """Attack a run's release and score the guess; what does not apply is said in a note.
 
@@ -237,6 +265,8 @@ def attack(
         What was made, and from what.
     seed
         Numbers that everything drawn at random depends on.
+    sensitive
+        The sensitive items, for who infers these.
 
     Examples
     --------
@@ -258,7 +288,10 @@ def attack(
         "baseline_name": success.baseline_name,
     }
     try:
-        rates, notes, examples = _scored(attacker, run, table, seed)
+        if attacker.attack == INFERENCE:
+            rates, notes, examples = _inferred(attacker, run, table, seed, sensitive)
+        else:
+            rates, notes, examples = _scored(attacker, run, table, seed)
     except NotApplicable as error:
         return Adversary(**common, note=f"does not apply: {error.what}")
     except SetveilError as error:
@@ -282,9 +315,31 @@ def attack(
     )
 
 
-def _scored(
-    attacker: Attacker, run: Run, table: TransactionTable, seed: Sequence[int]
-) -> tuple[Mapping[str, Rate | None], tuple[str, ...], list[dict[str, Any]]]:
+Scored = tuple["Mapping[str, Rate | None]", tuple[str, ...], list[dict[str, Any]]]
+
+
+def _inferred(
+    attacker: Attacker,
+    run: Run,
+    table: TransactionTable,
+    seed: Sequence[int],
+    secret: Sequence[str],
+) -> Scored:
+    """Return what is believed of people who hold sensitive items, by other items of theirs."""
+    from setveil.measure import draw_targets, score_inference  # noqa: PLC0415  (start-up time)
+    from setveil.measure.inference import holders  # noqa: PLC0415
+
+    drawing = np.random.default_rng([seed[0], attacker.params["m"]])
+    who = draw_targets(
+        table, **attacker.params, among=holders(table, secret), hidden=secret, rng=drawing
+    )
+    rates = score_inference(
+        run.release, original=table, targets=who, sensitive=secret, taxonomy=run.taxonomy
+    )
+    return rates, (), []
+
+
+def _scored(attacker: Attacker, run: Run, table: TransactionTable, seed: Sequence[int]) -> Scored:
     """Return the scores of an attack, what it noted, and a few examples for the owner."""
     from setveil.attack import ReassociationGuess  # noqa: PLC0415  (start-up time)
     from setveil.measure import score, score_reassociation  # noqa: PLC0415

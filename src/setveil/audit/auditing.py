@@ -17,7 +17,7 @@ from setveil.audit.performing import Case, Job
 from setveil.audit.plan import plan
 from setveil.audit.results import FAILED, SKIPPED, AuditResult, RunRecord
 from setveil.audit.run import tree_over
-from setveil.audit.store import Store, data_hash, number_of, run_id
+from setveil.audit.store import Store, data_hash, number_of, records_hash, run_id
 from setveil.audit.working import Limits, all_runs
 from setveil.errors import InputError, ParameterError
 
@@ -113,16 +113,17 @@ def audit(
         title=title,
         description=description,
     )
-    secret = checked(table, taxonomy, sensitive, target, workers)
+    secret = checked(table, taxonomy, sensitive, target=target, workers=workers, seed=seed)
     settings = plan(
         taxonomy=taxonomy is not None,
         sensitive=bool(secret),
         meaning=asked.meaning,
         methods=methods,
     )
-    case = asked.case(table, taxonomy, secret, Store.opened(out), seed)
-    runs = all_runs(case, jobs_of(case, settings), limits, told)
-    return asked.concluded(case, runs, limits)
+    with Store.opened(out).alone() as store:
+        case = asked.case(table, taxonomy, secret, store, seed)
+        runs = all_runs(case, jobs_of(case, settings), limits, told)
+        return asked.concluded(case, runs, limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +151,8 @@ class Asked:
         store: Store,
         seed: int | None,
     ) -> Case:
-        """Return what all runs share."""
+        """Return what all runs share; the store is for these records from here on."""
+        store.claim(records_hash(table))
         return Case(
             table=table,
             taxonomy=taxonomy,
@@ -202,19 +204,24 @@ def checked(
     table: TransactionTable,
     taxonomy: Taxonomy | None,
     sensitive: Iterable[str],
+    *,
     target: float,
     workers: int | None,
+    seed: int | None = None,
 ) -> tuple[str, ...]:
     """Refuse before any work what cannot be audited; return the sensitive items, sorted.
 
     >>> from setveil import TransactionTable
-    >>> checked(TransactionTable.from_rows([["flu", "HIV"]]), None, ["HIV", "flu"], 0.1, None)
+    >>> checked(TransactionTable.from_rows([["flu", "HIV"]]), None, ["HIV", "flu"], target=0.1,
+    ...         workers=None)
     ('HIV', 'flu')
     """
     if not 0 <= target <= 1:
         raise ParameterError(f"the target is {target:g}", fix="use a share, from 0 to 1")
     if workers is not None and workers < 0:
         raise ParameterError(f"workers is {workers}", fix="use 0 or more")
+    if seed is not None and seed < 0:
+        raise ParameterError(f"the seed is {seed}", fix="use a whole number of at least 0")
     if not len(table) or not len(table.items):
         raise InputError("the data has no items", fix="check the file")
     secret = tuple(sorted(set(sensitive)))

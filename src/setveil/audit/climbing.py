@@ -25,7 +25,7 @@ LITTLE = 1e-3
 """A smaller growth of the loss counts as this: no step is free."""
 
 REACHED = "the target was reached"
-EXHAUSTED = "no stronger setting is left"
+EXHAUSTED = "no stronger setting is left on the way up"
 DEARER = "given up: a setting that reaches the target already loses less"
 STOPPED = "stopped by the budget"
 

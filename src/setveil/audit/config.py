@@ -75,6 +75,8 @@ def read_config(file: str | os.PathLike[str]) -> dict[str, Any]:
             found[name] = str(path.parent / found[name])
     if isinstance(found.get("relatedness"), str):
         found["relatedness"] = [found["relatedness"]]
+    if "relatedness" in found:
+        found["relatedness"] = [_beside(path.parent, spec) for spec in found["relatedness"]]
     for name, read in (("budget", seconds_of), ("memory", bytes_of)):
         if name in found:
             value = read(str(found[name]))
@@ -86,6 +88,15 @@ def read_config(file: str | os.PathLike[str]) -> dict[str, Any]:
                 )
             found[name] = value
     return found
+
+
+def _beside(folder: Path, spec: str) -> str:
+    """Return a source of relatedness with its files looked for in a folder."""
+    from setveil.relatedness.base import named_places  # noqa: PLC0415  (start-up time)
+
+    for place in named_places(spec):
+        spec = spec.replace(place, str(folder / place))
+    return spec
 
 
 def _check(found: dict[str, Any], where: str) -> None:

@@ -1,14 +1,25 @@
-"""The picture of an audit: what each release risks and loses, as a Vega-Lite specification."""
+"""The picture of an audit: every release by what it loses and what it risks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from setveil.audit.results import AuditResult
+from setveil import charts
+from setveil.words import lost
 
-WIDTH, HEIGHT = 520, 320
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from setveil.audit.results import AuditResult, RunRecord
+
+WIDE, NARROW = 760, 300
+"""Widths of the frontier's plot: beside a keyboard, and on a phone."""
+
+RISKS = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1]
+LOSSES = [0, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50, 100, 1000]
+RISK_TITLE = "risk: what the worst attack gets, at most"
+LOSS_TITLE = "loss: error of counts"
 
 
 @dataclass(frozen=True)
@@ -30,68 +41,250 @@ class Chart:
 
     def svg(self) -> str:
         """Return the picture as SVG; nothing is loaded from anywhere."""
-        import vl_convert  # noqa: PLC0415  (tens of megabytes: only when something is drawn)
-
-        drawn: str = vl_convert.vegalite_to_svg(self.spec)
-        return drawn
+        return charts.draw(self.spec)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
 
 def chart(result: AuditResult) -> Chart:
-    """Return the risk and the loss of each run that has both, with the target as a line.
+    """Return the picture of the report by itself, on white.
 
     >>> from setveil.audit.results import AuditResult
-    >>> chart(AuditResult(title="", target=0.1, runs=())).spec["layer"][0]["mark"]["type"]
-    'rule'
+    >>> chart(AuditResult(title="", target=0.1, runs=())).spec["background"]
+    '#ffffff'
     """
-    values = [
-        {
-            "loss": run.loss,
-            "risk": run.risk,
-            "method": run.method,
-            "run": run.title,
-            "verified": "promise checked" if run.verified else "promise not certain",
-            "recommended": run.id == result.recommended,
-        }
-        for run in result.runs
-        if run.risk is not None and run.loss is not None
-    ]
-    axis = {"format": ".0%"}
-    x = {"field": "loss", "type": "quantitative", "axis": {**axis, "title": "error of counts"}}
+    return Chart(charts.standing_alone(frontier(result, links=False)))
+
+
+def on_frontier(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Return the verified runs that no other one beats on both sides, by their loss.
+
+    >>> from setveil.audit.results import RunRecord
+    >>> on_frontier([RunRecord(id="1", name="a", title="a", method="m", params={})])
+    []
+    """
+    fit = sorted((run for run in runs if run.verified and is_drawn(run)), key=_place)
+    best: list[RunRecord] = []
+    for run in fit:
+        if not best or _place(run)[1] < _place(best[-1])[1]:
+            best.append(run)
+    return best
+
+
+def is_drawn(run: RunRecord) -> bool:
+    """Tell whether a run has a place in the picture: its loss and its risk are known."""
+    return run.loss is not None and run.risk is not None
+
+
+def _place(run: RunRecord) -> tuple[float, float]:
+    return float(run.loss or 0), float(run.risk or 0)
+
+
+def series_of(runs: Sequence[RunRecord]) -> dict[str, tuple[str, str]]:
+    """Return for each method its colour and its shape: thirty-six methods are told apart.
+
+    >>> from setveil.audit.results import RunRecord
+    >>> series_of([RunRecord(id="1", name="a", title="a", method="clump", params={})])
+    {'clump': ('var(--series-1)', 'circle')}
+    """
+    names = list(dict.fromkeys(run.method for run in runs))
+    count = len(charts.SERIES)
+    return {
+        name: (
+            charts.SERIES[place % count],
+            charts.SHAPES[(place + place // count) % len(charts.SHAPES)],
+        )
+        for place, name in enumerate(names)
+    }
+
+
+def frontier(
+    result: AuditResult, *, width: int = WIDE, legend: bool = True, links: bool = True
+) -> dict[str, Any]:
+    """Return every run by its loss and its risk, with the target and the frontier.
+
+    Points of runs that were not verified are hollow; a ring marks the recommended one. Each point
+    leads to ``#run-NAME`` and describes itself in words.
+
+    Parameters
+    ----------
+    result
+        An audit with at least one run that can be drawn.
+    width
+        Of the plot, in pixels.
+    legend
+        Whether to draw the list of methods; the page has its own.
+    links
+        Whether points are links; a picture that stands alone has nothing to lead to.
+
+    Examples
+    --------
+    >>> from setveil.audit.results import AuditResult
+    >>> frontier(AuditResult(title="a", target=0.1, runs=()))["width"]
+    760
+    """
+    drawn = [run for run in result.runs if is_drawn(run)]
+    series = series_of(result.runs)
+    names = [name for name in series if any(run.method == name for run in drawn)]
+    points = [_point(run, chosen=run.id == result.recommended) for run in drawn]
+    most = max((float(run.loss or 0) for run in drawn), default=1.0)
+    axis = {"format": ".0%", "title": LOSS_TITLE, "tickCount": 6}
+    scale: dict[str, Any] = {"domain": [0, max(most * 1.08, 0.05)], "nice": False}
+    if most > 1:
+        scale = {**scale, "type": "symlog", "constant": 0.25}
+        axis = {**axis, "values": [value for value in LOSSES if value <= most * 1.08]}
+    x = {"field": "x", "type": "quantitative", "scale": scale, "axis": axis}
     y = {
-        "field": "risk",
+        "field": "y",
         "type": "quantitative",
-        "scale": {"domain": [0, 1]},
-        "axis": {**axis, "title": "what the worst attack may gain"},
+        "scale": {"domain": [0, 1], "type": "sqrt"},
+        "axis": {"format": ".0%", "title": RISK_TITLE, "values": RISKS},
     }
-    point = {
-        "mark": {"type": "point", "size": 90, "strokeWidth": 2},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "color": {"field": "method", "type": "nominal"},
-            "shape": {"field": "verified", "type": "nominal", "legend": {"title": None}},
-            "tooltip": [{"field": name} for name in ("run", "risk", "loss", "verified")],
+    steps = [{"x": float(run.loss or 0), "y": float(run.risk or 0)} for run in on_frontier(drawn)]
+    layers = [
+        *_target(result.target, scale["domain"][1]),
+        *([_stairs(steps, x, y)] if len(steps) > 1 else []),
+        *_runs(points, names, series, x, y, legend=legend, links=links),
+        *_chosen([point for point in points if point["chosen"]], x, y, label=width > NARROW),
+    ]
+    return charts.based(360, width=width, layer=layers)
+
+
+def _point(run: RunRecord, *, chosen: bool) -> dict[str, Any]:
+    worst = run.worst
+    gain = None if worst is None else worst.gain
+    return {
+        "x": run.loss,
+        "y": run.risk,
+        "low": run.risk if gain is None else gain.low,
+        "series": run.method,
+        "ok": run.verified,
+        "chosen": chosen,
+        "title": run.title,
+        "href": f"#run-{run.name}",
+        "words": f"{run.title}: risk {lost(run.risk)}, loss {lost(run.loss)}"
+        + ("" if run.verified else ", not verified")
+        + (", recommended" if chosen else ""),
+    }
+
+
+def _target(target: float, right: float) -> list[dict[str, Any]]:
+    """Return what is acceptable as a shaded band, with the line that ends it."""
+    there = {
+        "values": [{"bottom": 0, "target": target, "x": right, "text": f"target {target * 100:g}%"}]
+    }
+    level = {"field": "target", "type": "quantitative"}
+    return [
+        {
+            "data": there,
+            "mark": {"type": "rect", "color": "var(--good)", "opacity": 0.1},
+            "encoding": {
+                "y": {"field": "bottom", "type": "quantitative"},
+                "y2": {"field": "target"},
+            },
         },
-    }
-    ring = {
-        "transform": [{"filter": "datum.recommended"}],
-        "mark": {"type": "point", "size": 350, "color": "black", "strokeWidth": 1.5},
+        {
+            "data": there,
+            "mark": {"type": "rule", "color": "var(--good)", "strokeDash": [5, 4]},
+            "encoding": {"y": level},
+        },
+        {
+            "data": there,
+            "mark": {"type": "text", "align": "right", "dy": -7, "color": "var(--good)"},
+            "encoding": {
+                "x": {"field": "x", "type": "quantitative"},
+                "y": level,
+                "text": {"field": "text"},
+            },
+        },
+    ]
+
+
+def _stairs(steps: charts.Values, x: Any, y: Any) -> dict[str, Any]:  # noqa: ANN401  (encodings)
+    return {
+        "data": {"values": steps},
+        "mark": {
+            "type": "line",
+            "interpolate": "step-after",
+            "color": charts.TEXT,
+            "opacity": 0.45,
+            "strokeWidth": 1.5,
+        },
         "encoding": {"x": x, "y": y},
     }
-    line = {
-        "data": {"values": [{"target": result.target}]},
-        "mark": {"type": "rule", "strokeDash": [4, 4]},
-        "encoding": {"y": {"field": "target", "type": "quantitative"}},
-    }
-    return Chart(
-        {
-            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-            "width": WIDTH,
-            "height": HEIGHT,
-            "data": {"values": values},
-            "layer": [line, point, ring],
-        }
+
+
+def _runs(
+    points: charts.Values,
+    names: list[str],
+    series: dict[str, tuple[str, str]],
+    x: dict[str, Any],
+    y: dict[str, Any],
+    *,
+    legend: bool,
+    links: bool,
+) -> list[dict[str, Any]]:
+    """Return the runs as marks, each with a thin line down to the other end of its interval."""
+    method = {"field": "series", "type": "nominal"}
+    colours = {"domain": names, "range": [series[name][0] for name in names]}
+    shapes = {"domain": names, "range": [series[name][1] for name in names]}
+    box = (
+        {"orient": "right", "title": None, "symbolSize": 90, "symbolOpacity": 1} if legend else None
     )
+    colour = {**method, "scale": colours, "legend": box}
+    return [
+        {
+            "name": "whiskers",  # the page's script finds them by this name
+            "data": {"values": points},
+            "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.4},
+            "encoding": {"x": x, "y": y, "y2": {"field": "low"}, "color": colour},
+        },
+        {
+            "data": {"values": points},
+            "mark": {"type": "point", "size": 110, "strokeWidth": 2, "opacity": 1},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": colour,
+                "shape": {**method, "scale": shapes, "legend": box},
+                "fill": {
+                    "condition": {"test": "datum.ok", **method, "scale": colours, "legend": None},
+                    "value": "var(--page)",
+                },
+                **({"href": {"field": "href"}} if links else {}),
+                "description": {"field": "words"},
+            },
+        },
+    ]
+
+
+def _chosen(
+    points: charts.Values, x: dict[str, Any], y: dict[str, Any], *, label: bool
+) -> list[dict[str, Any]]:
+    if not points:
+        return []
+    ring = {
+        "data": {"values": points},
+        "mark": {
+            "type": "point",
+            "shape": "circle",
+            "size": 420,
+            "strokeWidth": 2,
+            "color": charts.TEXT,
+            "opacity": 1,
+            "filled": False,
+        },
+        "encoding": {"x": x, "y": y},
+    }
+    # Twice: first a broad stroke in the page's colour, on which the letters stand out.
+    halo = {"stroke": "var(--page)", "strokeWidth": 4, "strokeJoin": "round"}
+    words = [
+        {
+            "data": {"values": points},
+            "mark": {"type": "text", "dy": 21, "fontWeight": "bold", **look},
+            "encoding": {"x": x, "y": y, "text": {"field": "title"}},
+        }
+        for look in (halo, {})
+    ]
+    return [ring, *words] if label else [ring]

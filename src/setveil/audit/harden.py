@@ -102,16 +102,17 @@ def harden(
         title=title,
         description=description,
     )
-    secret = checked(table, taxonomy, sensitive, target, workers)
+    secret = checked(table, taxonomy, sensitive, target=target, workers=workers, seed=seed)
     ladders = _ladders(asked, table, taxonomy, secret)
-    case = asked.case(table, taxonomy, secret, Store.opened(out), seed)
-    loop = _Loop(case, asked, limits, told)
-    ends = loop.run(ladders, each=each)
-    notes = [
-        f"{text}: {number:,} {'setting' if number == 1 else 'settings'} tried; {why}."
-        for text, (number, why) in ends.items()
-    ]
-    return asked.concluded(case, list(loop.tried.values()), limits, notes)
+    with Store.opened(out).alone() as store:
+        case = asked.case(table, taxonomy, secret, store, seed)
+        loop = _Loop(case, asked, limits, told)
+        ends = loop.run(ladders, each=each)
+        notes = [
+            f"{text}: {number:,} {'setting' if number == 1 else 'settings'} tried; {why}."
+            for text, (number, why) in ends.items()
+        ]
+        return asked.concluded(case, list(loop.tried.values()), limits, notes)
 
 
 def _ladders(

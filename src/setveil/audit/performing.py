@@ -76,13 +76,14 @@ def perform(case: Case, job: Job) -> RunRecord:
         return replace(blank, state=FAILED, error=str(error))
     begun = time.perf_counter()
     adversaries = tuple(
-        attack(each, run, case.table, seed=[*seed, place])
+        attack(each, run, case.table, seed=[*seed, place], sensitive=case.sensitive)
         for place, each in enumerate(
             attackers(
                 run.release.form,
                 relatedness=case.relatedness,
                 known=case.known,
                 only=case.attacks,
+                sensitive=bool(case.sensitive),
             )
         )
     )

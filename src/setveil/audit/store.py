@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import os
 import secrets
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from setveil import __version__
 from setveil.audit.results import DONE, AuditResult, RunRecord
@@ -15,8 +18,7 @@ from setveil.data.whole_file import write_whole
 from setveil.errors import InputError, ReleaseError, SetveilError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
@@ -31,7 +33,8 @@ class Store:
     """The directory of an audit.
 
     ``publish/NAME/`` are releases; ``private/`` holds ``keys/``, ``runs/ID.json`` (each run that
-    ended, with the hash of its release), ``seed.json`` and ``audit.json``.
+    ended, with the hash of its release), ``seed.json``, ``records.json``,
+    ``audit.json`` and ``lock``.
 
     Parameters
     ----------
@@ -75,6 +78,50 @@ class Store:
             ) from None
         return store
 
+    @contextmanager
+    def alone(self) -> Iterator[Self]:
+        """Keep other audits out of the directory for as long as this one works in it.
+
+        The lock goes with the process that holds it, however that ends.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Store.opened(folder).alone():
+        ...     with Store.opened(folder).alone():
+        ...         pass
+        Traceback (most recent call last):
+        setveil.errors.ReleaseError: ...: another audit is at work here. To fix: ...
+        """
+        try:
+            import fcntl  # noqa: PLC0415  (not on every system)
+        except ImportError:
+            yield self
+            return
+        with (self.private / "lock").open("wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ReleaseError(
+                    "another audit is at work here",
+                    where=str(self.folder),
+                    fix="wait until it has ended, or name another directory",
+                ) from None
+            yield self
+
+    def claim(self, records: str) -> None:
+        """Refuse the directory of an audit of other records, and clear what a kill left behind."""
+        file = self.private / "records.json"
+        found = _read(file)
+        if found is not None and found.get("records") != records:
+            raise ReleaseError(
+                "the directory holds the audit of other records",
+                where=str(self.folder),
+                fix="name another directory, or delete this one",
+            )
+        _write_private(file, json.dumps({"records": records}) + "\n")
+        for part in self.private.rglob(".*.part"):
+            part.unlink(missing_ok=True)
+
     @property
     def publish(self) -> Path:
         """Where releases are."""
@@ -104,8 +151,7 @@ class Store:
             if found is not None and isinstance(found.get("seed"), int):
                 return int(found["seed"])
             given = secrets.randbits(SEED_BITS)
-        write_whole(file, json.dumps({"seed": given}) + "\n")
-        file.chmod(0o600)
+        _write_private(file, json.dumps({"seed": given}) + "\n")
         return given
 
     def finished(self, run_id: str, name: str) -> RunRecord | None:
@@ -113,7 +159,7 @@ class Store:
         found = _read(self.private / "runs" / f"{run_id}.json")
         if found is None or found.get("version") != VERSION:
             return None
-        if found.get("release") != self._hash_of(name) or not self.key_file(name).is_file():
+        if found.get("release") != self._hash_of(name):
             return None
         try:
             record = RunRecord.from_json(found["run"])
@@ -129,20 +175,22 @@ class Store:
             "release": self._hash_of(record.name),
             "run": record.to_json(),
         }
-        write_whole(self.private / "runs" / f"{record.id}.json", _text(content))
+        _write_private(self.private / "runs" / f"{record.id}.json", _text(content))
 
     def _hash_of(self, name: str) -> str | None:
-        """Return the hash that a release's manifest gives its data."""
+        """Return a hash of all files of a release and of its key."""
+        digest = hashlib.sha256()
         try:
-            content = (self.publish / name / "manifest.json").read_bytes()
+            for file in (*sorted((self.publish / name).iterdir()), self.key_file(name)):
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError:
             return None
-        return hashlib.sha256(content).hexdigest()
+        return digest.hexdigest()
 
     def keep_result(self, result: AuditResult) -> Path:
         """Write what the audit found."""
         file = self.private / "audit.json"
-        write_whole(file, _text({"setveil": "audit", "version": VERSION, **result.to_json()}))
+        _write_private(file, _text({"setveil": "audit", "version": VERSION, **result.to_json()}))
         return file
 
 
@@ -164,26 +212,47 @@ def load_audit(folder: str | os.PathLike[str]) -> AuditResult:
     if found.pop("version", None) != VERSION:
         raise InputError("the audit is of another version", where=str(file), fix="audit again")
     try:
-        return AuditResult.from_json(found)
-    except (KeyError, TypeError, AttributeError):
+        result = AuditResult.from_json(found)
+        for number in (result.target, *(run.loss for run in result.runs)):
+            _ = None if number is None else number + 0.0  # a text cannot be added to
+        return replace(result, profile=dict(result.profile), settings=dict(result.settings))
+    except (KeyError, TypeError, AttributeError, ValueError):
         raise InputError("the audit is damaged", where=str(file), fix="audit again") from None
 
 
+def records_hash(table: TransactionTable) -> str:
+    """Return a hash of the records, in whatever order they stand.
+
+    >>> from setveil.data import TransactionTable
+    >>> one = TransactionTable.from_rows([["flu"], ["gout", "hiv"]])
+    >>> records_hash(one) == records_hash(TransactionTable.from_rows([["hiv", "gout"], ["flu"]]))
+    True
+    """
+    digest = hashlib.sha256()
+    numbers = table.items.tolist()
+    names = [json.dumps(name) for name in table.vocabulary.names]
+    ends = table.offsets.tolist()
+    rows = (
+        ",".join(sorted(names[item] for item in numbers[low:high]))
+        for low, high in itertools.pairwise(ends)
+    )
+    for row in sorted(rows):
+        digest.update(row.encode() + b"\n")
+    return digest.hexdigest()
+
+
 def data_hash(table: TransactionTable, taxonomy: Taxonomy | None, sensitive: Iterable[str]) -> str:
-    """Return a hash of all that is audited.
+    """Return a hash of all that is audited, in whatever order records stand.
 
     >>> from setveil.data import TransactionTable
     >>> one, two = (TransactionTable.from_rows([[item]]) for item in ("flu", "gout"))
     >>> data_hash(one, None, []) == data_hash(two, None, [])
     False
     """
-    digest = hashlib.sha256()
-    digest.update(table.offsets.tobytes() + b"|" + table.items.tobytes())
-    names: list[Any] = [list(table.vocabulary.names), sorted(sensitive)]
+    content: list[Any] = [records_hash(table), sorted(sensitive)]
     if taxonomy is not None:
-        names += [list(taxonomy.ids), list(taxonomy.names), taxonomy.parents.tolist()]
-    digest.update(json.dumps(names).encode())
-    return digest.hexdigest()
+        content += [list(taxonomy.ids), list(taxonomy.names), taxonomy.parents.tolist()]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def run_id(content: Mapping[str, Any]) -> str:
@@ -208,6 +277,11 @@ def number_of(content: list[Any]) -> int:
 
 def _text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _write_private(file: Path, text: str) -> None:
+    write_whole(file, text)
+    file.chmod(0o600)
 
 
 def _read(file: Path) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from setveil.cli.output import VIOLATED, emit, print_table, say
+from setveil.words import lost
 
 if TYPE_CHECKING:
     from setveil.audit import AuditResult, RunRecord
@@ -45,8 +46,8 @@ def print_result(result: "AuditResult", report: Path) -> None:
             "*" if run.id == result.recommended else "",
             run.title,
             run.state if run.state != "done" else "kept" if run.verified else "not certain",
-            _share(run.risk).rjust(6),
-            _share(run.loss).rjust(6),
+            lost(run.risk).rjust(6),
+            lost(run.loss).rjust(6),
             "" if run.worst is None else f"{run.worst.attack}, knowing {run.worst.knows}",
         )
         for run in result.runs
@@ -69,11 +70,7 @@ def line(record: "RunRecord", done: int, total: int) -> str:
     if record.state != "done":
         return f"{head}{record.state}: {record.error}"
     promise = "promise checked" if record.verified else "promise not certain"
-    return f"{head}{promise}, risk {_share(record.risk)}, loss {_share(record.loss)}"
-
-
-def _share(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.1%}"
+    return f"{head}{promise}, risk {lost(record.risk)}, loss {lost(record.loss)}"
 
 
 def _warn_of_seed(result: "AuditResult", seed: int | None) -> None:

@@ -78,7 +78,7 @@ def demo(
 def _audited(data: "Synthetic", out: Path, progress: Progress, *, quiet: bool) -> "AuditResult":
     """Publish as usual, make it stronger, and put all of it into one result."""
     from setveil.audit import audit, harden
-    from setveil.report.words import sentence
+    from setveil.words import sentence
 
     store = _opened(out)
     _write_data(data, store.private)

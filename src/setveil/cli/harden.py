@@ -79,11 +79,11 @@ def harden(  # one parameter per option of the command line
 ) -> None:
     """Make methods stronger until every attack stays below the target.
 
-    Every parameter of the methods is searched: k, m, the size of clusters, what may be joined,
-    what is left out. The weakest setting comes first; the one that lowers the risk most per loss
-    is the next, and so on. All settings that were tried are printed; DIR is as `setveil audit`
-    writes it, and runs that ended before are not made again. It ends after 30 minutes unless
-    --budget says otherwise.
+    Every parameter is searched that changes what can be found out: k, m, the size of clusters,
+    what may be joined, what is left out. The weakest setting comes first; the one that lowers the
+    risk most per loss is the next, and so on. All settings that were tried are printed; DIR is as
+    `setveil audit` writes it, and runs that ended before are not made again. It ends after 30
+    minutes unless --budget says otherwise.
 
     Exit code 1: no setting that was tried meets the target.
 

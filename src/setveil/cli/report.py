@@ -64,6 +64,8 @@ def report(
         raise ParameterError(
             "the Markdown report never shows records", fix="use --format html or json"
         )
+    if directory.is_file() and directory.name == "audit.json":
+        directory = directory.parent.parent
     page = directory / "private" / "report.html"
     file = out if out is not None else str(page) if format == "html" else STDOUT
     if out is not None and out != STDOUT:

@@ -30,6 +30,7 @@ from setveil.measure.generalization import (
     ncp,
     records_kept,
 )
+from setveil.measure.inference import score_inference
 from setveil.measure.interval import Rate, wilson
 from setveil.measure.itemsets import certain_itemset_loss, top_itemsets, top_k_itemset_loss
 from setveil.measure.linkage import score_linkage
@@ -108,6 +109,7 @@ __all__ = [
     "score",
     "score_elimination",
     "score_filter",
+    "score_inference",
     "score_items",
     "score_linkage",
     "score_noise",

@@ -10,7 +10,7 @@ from setveil.attack.elimination import eliminate_above
 from setveil.attack.elimination_guess import EliminationGuess
 from setveil.measure.attacked_cells import AttackedCells, Bools, Floats
 from setveil.measure.calibration import BINS
-from setveil.measure.interval import Rate
+from setveil.measure.interval import NORMAL, Rate, wilson
 from setveil.measure.score import score
 from setveil.release.set_labels import written
 
@@ -166,7 +166,7 @@ def _rate(
         return None
     parts, wholes = measure(Counts(*(draws @ each for each in counts)))
     shares = np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
-    return interval(float(part[0] / whole[0]), shares)
+    return interval(float(part[0] / whole[0]), shares, units=draws.shape[1])
 
 
 def drawn_tables(tables: int) -> Floats:
@@ -181,19 +181,58 @@ def drawn_tables(tables: int) -> Floats:
     return rng.multinomial(tables, np.full(tables, 1 / tables), size=DRAWS).astype(np.float64)
 
 
-def interval(value: float, drawn: Floats) -> Rate:
-    """Return a rate with the middle 95% of what was drawn; from nothing, nothing is known.
+def interval(
+    value: float, drawn: Floats, *, units: int, least: float = 0.0, most: float = 1.0
+) -> Rate:
+    """Return a rate with the 95% interval that drawing units anew gives; few units say little.
 
-    >>> interval(0.5, np.array([0.2, 0.5, 0.5, 0.7])).low < 0.3
+    The middle 95% of what was drawn is too narrow for few units. It is widened to Student's
+    interval by the spread of the draws, and to Wilson's with as many trials as have that spread;
+    where all units agree, so that nothing was spread, each is one trial. From one unit, nothing
+    is known.
+
+    Parameters
+    ----------
+    value
+        The rate.
+    drawn
+        The same of each draw; not finite where there was nothing to count.
+    units
+        How many there were to draw from.
+    least, most
+        What the rate lies between.
+
+    Examples
+    --------
+    >>> interval(0.5, np.array([0.2, 0.5, 0.5, 0.7]), units=30).low < 0.3
     True
-    >>> interval(0.5, np.empty(0))
+    >>> interval(0.0, np.zeros(500), units=2).high > 0.6
+    True
+    >>> interval(0.5, np.empty(0), units=1)
     Rate(value=0.5, low=0.0, high=1.0, exact=False)
     """
+    from scipy.special import stdtrit  # noqa: PLC0415  (start-up time)
+
     there = drawn[np.isfinite(drawn)]
-    if not len(there):
-        return Rate(value=value, low=0.0, high=1.0, exact=False)
-    low, high = np.quantile(there, [0.025, 0.975]).tolist()
-    return Rate(value=value, low=min(low, value), high=max(high, value), exact=False)
+    if not len(there) or units < 2:
+        return Rate(value=value, low=least, high=max(most, value), exact=False)
+    place = min((value - least) / (most - least), 1.0)
+    variance = float(there.var()) * units / (units - 1) / (most - least) ** 2
+    student = float(stdtrit(units - 1, 0.975))
+    trials = float(units)
+    if variance > 0:
+        trials = max(place * (1 - place) / variance * (NORMAL / student) ** 2, 1.0)
+    half = student * np.sqrt(variance)
+    middle = (np.quantile(there, [0.025, 0.975]) - least) / (most - least)
+    low = min(wilson(place * trials, trials)[0], place - half, float(middle[0]))
+    high = max(wilson(place * trials, trials)[1], place + half, float(middle[1]))
+    ends = [least + (most - least) * end for end in (low, high)]
+    return Rate(
+        value=value,
+        low=min(max(ends[0], least), value),
+        high=max(min(ends[1], most), value),
+        exact=False,
+    )
 
 
 # --- ranking ----------------------------------------------------------------------------------
@@ -211,7 +250,7 @@ def _auc(cells: AttackedCells, scores: Floats, draws: Floats) -> Rate | None:
     _, rank = np.unique(scores, return_inverse=True)
     value = _area(rank, cells.added, np.ones(len(rank)))
     areas = np.array([_area(rank, cells.added, weights[cells.table]) for weights in draws])
-    return interval(value, areas)
+    return interval(value, areas, units=draws.shape[1])
 
 
 def _area(rank: Int64Array, added: Bools, weights: Floats) -> float:
@@ -256,6 +295,7 @@ def _calibration(cells: AttackedCells, draws: Floats) -> Rates:
         "ece": interval(
             float(np.abs(excess.sum(axis=0)).sum() / len(chances)),
             np.abs(draws @ excess).sum(axis=1) / np.maximum(draws @ sizes, 1),
+            units=cells.tables,
         ),
         "sure": _rate(lambda c: (c.eliminated, c.cells), sure, draws),
         "sure_precision": _rate(_precision, sure, draws),

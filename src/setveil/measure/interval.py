@@ -58,7 +58,7 @@ class Rate:
         return cls(value=successes / trials, low=low, high=high, exact=False)
 
 
-def wilson(successes: float, trials: int, *, level: float = 0.95) -> tuple[float, float]:
+def wilson(successes: float, trials: float, *, level: float = 0.95) -> tuple[float, float]:
     """Return the ends of the Wilson score interval of a proportion.
 
     Unlike the textbook interval it stays inside [0, 1] and keeps its level near 0 and 1.

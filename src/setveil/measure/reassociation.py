@@ -12,7 +12,6 @@ import numpy.typing as npt
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.errors import InputError, NotApplicable
 from setveil.measure.elimination import drawn_tables, interval
-from setveil.measure.interval import Rate
 from setveil.measure.protected_itemsets import ProtectedItemsets
 from setveil.measure.rebuilt_records import PARTS, Rebuilt, Row, rebuilt_records
 from setveil.measure.score import must_be_about, score
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from setveil.data.table import TransactionTable
+    from setveil.measure.interval import Rate
     from setveil.measure.word_mover import Distances
     from setveil.release.base import Key, Release
 
@@ -64,7 +64,7 @@ def score_reassociation(
 
     Rows with equal anchors are interchangeable: each score takes the pairing of them with the
     true records that is best for the attack. Intervals draw clusters anew; of a single one
-    nothing is said.
+    nothing is said, and of few little.
 
     Parameters
     ----------
@@ -178,10 +178,9 @@ def _rate(share: Share, draws: Floats, longest: float) -> Rate | None:
     whole = share.whole.sum()
     if not whole:
         return None
-    rate = interval(float(share.part.sum() / whole), _drawn(share, draws))
-    if len(draws):
-        return rate
-    return Rate(value=rate.value, low=0.0, high=max(longest, rate.value), exact=False)
+    return interval(
+        float(share.part.sum() / whole), _drawn(share, draws), units=len(share.part), most=longest
+    )
 
 
 def _drawn(share: Share, draws: Floats) -> Floats:
@@ -194,9 +193,8 @@ def _gain(own: Share, prior: Share, draws: Floats) -> Rate | None:
     if not own.whole.sum() or not prior.whole.sum():
         return None
     value = float(own.part.sum() / own.whole.sum() - prior.part.sum() / prior.whole.sum())
-    if not len(draws):
-        return Rate(value=value, low=-1.0, high=1.0, exact=False)
-    return interval(value, _drawn(own, draws) - _drawn(prior, draws))
+    drawn = _drawn(own, draws) - _drawn(prior, draws)
+    return interval(value, drawn, units=len(own.part), least=-1.0)
 
 
 # --- counting ---------------------------------------------------------------------------------

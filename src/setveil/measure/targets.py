@@ -13,7 +13,7 @@ from setveil.errors import InputError
 from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
 
@@ -27,6 +27,8 @@ def draw_targets(
     m: int = 2,
     knowledge: str = "random",
     sample: int = 1000,
+    among: Int64Array | None = None,
+    hidden: Iterable[str] = (),
     rng: np.random.Generator | None = None,
 ) -> Targets:
     """Draw people from a table, and some of the items that each of them holds.
@@ -46,6 +48,10 @@ def draw_targets(
         frequent ones go by name.
     sample
         How many people are drawn, each once; all of a table that has fewer.
+    among
+        Which records may be drawn; all by default.
+    hidden
+        Items that nobody knows of anybody.
     rng
         Draws them; without it always the same.
 
@@ -67,10 +73,10 @@ def draw_targets(
     if not len(table):
         raise InputError("nobody can be drawn from a table without records", fix="give some")
     rng = np.random.default_rng(0) if rng is None else rng
-    who = np.arange(len(table))
+    who = np.arange(len(table)) if among is None else np.asarray(among, dtype=np.int64)
     if sample < len(who):
-        who = np.sort(rng.choice(len(table), sample, replace=False))
-    holders = _Holders.of(table)
+        who = np.sort(rng.choice(who, sample, replace=False))
+    holders = _Holders.of(table, hidden)
     choose = _chooser(knowledge, holders.supports, rng)
     known = [choose(holders.row(record), m) for record in who.tolist()]
     strangers = _strangers(holders, known, rng)
@@ -106,8 +112,14 @@ class _Holders:
     width: int
 
     @classmethod
-    def of(cls, table: TransactionTable) -> _Holders:
+    def of(cls, table: TransactionTable, hidden: Iterable[str] = ()) -> _Holders:
         offsets, items = distinct_in_rows(table.offsets, table.items)
+        names = table.vocabulary
+        numbers = [names.number(item) for item in hidden if item in names]
+        if numbers:
+            kept = ~np.isin(items, numbers)
+            offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
+            items = items[kept]
         return cls(offsets=offsets, items=items, width=max(table.n_items, 1))
 
     def row(self, record: int) -> Int32Array:

@@ -7,7 +7,7 @@
 True
 """
 
-from setveil.report.audit_charts import frontier
+from setveil.audit.frontier import frontier
 from setveil.report.audit_markdown import markdown_audit
 from setveil.report.audit_page import render_audit
 from setveil.report.figures import save_figures

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from setveil.audit.results import DONE
 from setveil.report.audit_page import figures_for, nearest, verdict_of
 from setveil.report.audit_runs import called, state, value_words
-from setveil.report.words import lost, sentence, won
+from setveil.words import lost, sentence, won
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

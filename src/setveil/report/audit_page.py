@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from decimal import ROUND_FLOOR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil import __version__
+from setveil import __version__, charts
+from setveil.audit.attacks import without_folders
+from setveil.audit.frontier import NARROW, frontier, is_drawn, series_of
 from setveil.audit.results import DONE
 from setveil.errors import ParameterError
 from setveil.registry import entries
-from setveil.report import audit_charts, charts
+from setveil.report.audit_charts import successes
 from setveil.report.audit_runs import called, describe, meets, value_words
 from setveil.report.released import Shown, look_into
-from setveil.report.words import (
+from setveil.words import (
     NOT_APPLICABLE,
     about,
     in_thousand,
@@ -110,7 +113,8 @@ def render_audit(
             [entry["item"], number(entry["records"])]
             for entry in result.profile.get("top_items", [])
         ],
-        settings=[[name, value_words(value)] for name, value in result.settings.items()],
+        sensitive=bool(result.settings.get("sensitive")),
+        settings=[[name, value_words(value)] for name, value in _settings(result)],
         notes=result.notes,
         glossary=_glossary(result),
         show_records=show_records,
@@ -192,7 +196,7 @@ def figures_for(result: AuditResult, focus: RunRecord | None) -> Iterator[dict[s
     if worst is not None and worst.rate is not None:
         right = f"{in_thousand(worst.rate.value)} right"
         if worst.baseline is not None:
-            right += f", {in_thousand(worst.baseline.value)} by guessing"
+            right += f", {in_thousand(worst.baseline.value, rounding=ROUND_FLOOR)} by guessing"
         tried = sum(each.rate is not None for each in focus.adversaries)
         yield {
             "value": f"at most {lost(focus.risk)}",
@@ -201,12 +205,20 @@ def figures_for(result: AuditResult, focus: RunRecord | None) -> Iterator[dict[s
             "how": f"{called(worst)}: {right}. 0% is no better than guessing, 100% is everything; "
             f"this is the upper end of the 95% interval. The target is {result.target * 100:g}%.",
         }
+    exact = focus.measures.get("items_exact")
+    unchanged = "" if exact is None else f" {kept(exact)} of all items are published unchanged."
     yield {
         "value": lost(focus.loss),
         "what": "off, on average, when counting in it instead of in the original",
-        "how": "Relative error of counting records that hold one to a few given items. "
-        f"{kept(focus.measures.get('items_exact'))} of all items are published unchanged.",
+        "how": "Relative error of counting records that hold one to a few given items." + unchanged,
     }
+
+
+def _settings(result: AuditResult) -> Iterator[tuple[str, Any]]:
+    """Return the settings, with files by name: a page tells nobody where they lie."""
+    for name, value in result.settings.items():
+        shown = [without_folders(each) for each in value] if name == "relatedness" else value
+        yield name, shown
 
 
 # --- pictures -------------------------------------------------------------------------------------
@@ -218,8 +230,8 @@ def _drawings(result: AuditResult) -> dict[str, Markup | str]:
 
     specs = figures_of(result)
     if "frontier" in specs:  # the page has its own list of methods, and a smaller drawing
-        specs["frontier"] = audit_charts.frontier(result, legend=False)
-        specs["narrow"] = audit_charts.frontier(result, width=audit_charts.NARROW, legend=False)
+        specs["frontier"] = frontier(result, legend=False)
+        specs["narrow"] = frontier(result, width=NARROW, legend=False)
     # Vega escapes the texts in its drawings (tested), so they go onto the page as they are.
     drawn = {name: Markup(charts.draw(spec)) for name, spec in specs.items()}  # noqa: S704
     return {name: drawn.get(name, "") for name in ("frontier", "narrow", "attacks", "unique")}
@@ -238,11 +250,11 @@ def figures_of(result: AuditResult, *, links: bool = True) -> dict[str, dict[str
     {}
     """
     specs: dict[str, dict[str, Any]] = {}
-    if any(map(audit_charts.is_drawn, result.runs)):
-        specs["frontier"] = audit_charts.frontier(result, links=links)
+    if any(map(is_drawn, result.runs)):
+        specs["frontier"] = frontier(result, links=links)
     focus = result.chosen or nearest(result)
     if focus is not None and focus.worst is not None:
-        specs["attacks"] = audit_charts.successes(focus.adversaries)
+        specs["attacks"] = successes(focus.adversaries)
     known = _known(result)
     if known:
         values = [{"x": str(m), "y": share, "label": lost(share)} for m, share in known.items()]
@@ -281,7 +293,7 @@ def _methods(result: AuditResult) -> list[dict[str, Any]]:
             "path": SYMBOLS[shape],
             "count": sum(run.method == name for run in result.runs),
         }
-        for name, (colour, shape) in audit_charts.series_of(result.runs).items()
+        for name, (colour, shape) in series_of(result.runs).items()
     ]
 
 

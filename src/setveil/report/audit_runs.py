@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from setveil.audit.frontier import is_drawn
 from setveil.audit.results import DONE, FAILED, SKIPPED
-from setveil.report.audit_charts import is_drawn
-from setveil.report.words import NOT_APPLICABLE, kept, lost, number, sentence, won
+from setveil.words import NOT_APPLICABLE, kept, lost, number, sentence, won
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

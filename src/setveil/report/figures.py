@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from setveil import charts
 from setveil.data.whole_file import write_whole
-from setveil.report import charts
-from setveil.report.audit_charts import standing_alone
 from setveil.report.audit_page import figures_of
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def save_figures(result: AuditResult, folder: str | os.PathLike[str]) -> list[Pa
     place.mkdir(parents=True, exist_ok=True)
     written = []
     for name, spec in figures_of(result, links=False).items():
-        alone = standing_alone(spec)
+        alone = charts.standing_alone(spec)
         for ending, content in (
             ("svg", charts.draw(alone)),
             ("png", vl_convert.vegalite_to_png(alone, scale=SCALE)),

@@ -14,7 +14,7 @@ from setveil.release.generalized import GeneralizedRelease
 from setveil.release.grouped import GroupedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.store import load_release
-from setveil.report.words import number, plural
+from setveil.words import number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

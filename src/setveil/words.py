@@ -72,15 +72,24 @@ def won(rate: Rate | None) -> str:
     return f"{lost(rate.value)} ({kept(rate.low)[:-1]} to {lost(rate.high)[:-1]})"
 
 
-def in_thousand(share: float) -> str:
-    """Return a share as so many of 1,000, to the nearest; a few are never none.
+def of_thousand(share: float, *, rounding: str = ROUND_CEILING) -> int:
+    """Return a share of 1,000, rounded up unless asked otherwise.
+
+    >>> of_thousand(0.069), of_thousand(0.0171), of_thousand(0.0171, rounding=ROUND_FLOOR)
+    (69, 18, 17)
+    """
+    return int((Decimal(repr(float(share))) * 1000).quantize(Decimal(1), rounding=rounding))
+
+
+def in_thousand(share: float, *, rounding: str = ROUND_CEILING) -> str:
+    """Return a share as so many of 1,000; a few are never none.
 
     >>> in_thousand(0.0171), in_thousand(0), in_thousand(1), in_thousand(0.0002)
-    ('17 of 1,000', '0 of 1,000', '1,000 of 1,000', 'fewer than 1 of 1,000')
+    ('18 of 1,000', '0 of 1,000', '1,000 of 1,000', 'fewer than 1 of 1,000')
     """
-    if 0 < share < 0.0005:
+    if 0 < share < 0.001:
         return "fewer than 1 of 1,000"
-    return f"{share * 1000:,.0f} of 1,000"
+    return f"{of_thousand(share, rounding=rounding):,} of 1,000"
 
 
 def number(value: float | None, digits: int = 0) -> str:

@@ -1,7 +1,8 @@
-"""The report's pictures: Vega-Lite specifications as plain data, drawn to SVG without a network.
+"""Pictures: Vega-Lite specifications as plain data, drawn to SVG without a network.
 
-Colours are names of the page's own (``var(--series-1)``, ``currentColor``), so that one drawing
-reads well on light and on dark. Series differ by shape as well as by colour.
+Colours are names of a page's own (``var(--series-1)``, ``currentColor``), so that one drawing
+reads well on light and on dark; :func:`standing_alone` gives them colours for anywhere else.
+Series differ by shape as well as by colour.
 """
 
 from __future__ import annotations
@@ -21,6 +22,23 @@ LINK = ' xlink:href="https://vega.github.io/vega-datasets/#'
 
 Values = list[dict[str, Any]]
 
+PALETTE = {
+    "var(--series-1)": "#1f6fb5",
+    "var(--series-2)": "#c2570c",
+    "var(--series-3)": "#2a8a4a",
+    "var(--series-4)": "#8a4fbf",
+    "var(--series-5)": "#a8771a",
+    "var(--series-6)": "#b8336a",
+    "var(--series-mid)": "#8fb8de",
+    "var(--line)": "#d0d5db",
+    "var(--page)": "#ffffff",
+    "var(--good)": "#1a7f47",
+    "var(--soft)": "#57606a",
+    "currentColor": "#1b1f24",
+    "inherit": "sans-serif",
+}
+"""What the page's own colours and fonts are on white paper."""
+
 
 def draw(spec: Mapping[str, Any]) -> str:
     """Return the SVG of a Vega-Lite specification.
@@ -33,6 +51,22 @@ def draw(spec: Mapping[str, Any]) -> str:
 
     svg: str = vl_convert.vegalite_to_svg(dict(spec))
     return svg.replace(LINK, ' href="#')
+
+
+def standing_alone(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)
+    """Return a specification with the colours of white paper in place of the page's own.
+
+    >>> standing_alone({"color": "var(--good)", "background": None})
+    {'color': '#1a7f47', 'background': '#ffffff'}
+    """
+    if isinstance(spec, dict):
+        return {
+            key: "#ffffff" if key == "background" and value is None else standing_alone(value)
+            for key, value in spec.items()
+        }
+    if isinstance(spec, list):
+        return [standing_alone(value) for value in spec]
+    return PALETTE.get(spec, spec) if isinstance(spec, str) else spec
 
 
 def based(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Lite values)

@@ -1,0 +1,91 @@
+"""What is believed of sensitive items, against plain counting in the published records."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setveil import TransactionTable
+from setveil.anonymize import Disassociate
+from setveil.attack import Targets
+from setveil.audit import audit
+from setveil.errors import InputError
+from setveil.measure import draw_targets, score_inference
+from setveil.measure.inference import holders
+from setveil.release import publish_suppressed
+
+ITEMS = "abcde"
+ROWS = st.lists(st.sets(st.sampled_from(ITEMS), min_size=1), min_size=2, max_size=12)
+
+
+def published(table):
+    release, _ = publish_suppressed(table, [True] * table.n_items)
+    return release
+
+
+@given(rows=ROWS, m=st.integers(1, 3), seed=st.integers(0, 99))
+@settings(max_examples=80, deadline=None)
+def test_belief_is_the_share_of_the_records_with_what_is_known(rows, m, seed):
+    table = TransactionTable.from_rows([sorted(row) for row in rows])
+    secret = ["a", "b"]
+    who = draw_targets(
+        table,
+        m=m,
+        among=holders(table, secret),
+        hidden=secret,
+        rng=np.random.default_rng(seed),
+    )
+    assert sorted(who.records) == [n for n, row in enumerate(rows) if row & {*secret}]
+    found = score_inference(published(table), original=table, targets=who, sensitive=secret)
+    beliefs, before = [], []
+    for target, known in zip(who.records, who.known, strict=True):
+        assert set(known) <= rows[target] - {*secret}
+        assert len(known) == min(m, len(rows[target] - {*secret}))
+        alike = [row for row in rows if row >= set(known)]
+        held = rows[target] & {*secret}
+        beliefs.append(np.mean([sum(s in row for row in alike) / len(alike) for s in held]))
+        before.append(np.mean([sum(s in row for row in rows) / len(rows) for s in held]))
+    if not beliefs:
+        assert found["believed"] is None
+        return
+    assert found["believed"].value == pytest.approx(np.mean(beliefs))
+    assert found["believed_before"].value == pytest.approx(np.mean(before))
+    assert found["believed"].low <= found["believed"].value <= found["believed"].high
+
+
+def test_what_is_not_shown_is_not_believed():
+    table = TransactionTable.from_rows([["a", "c"], ["a", "c"], ["d"]])
+    release, _ = publish_suppressed(table, [False, True, True])
+    who = Targets(records=(0, 1), known=(("c",), ("c",)))
+    found = score_inference(release, original=table, targets=who, sensitive=["a"])
+    assert found["believed"].value == 0
+    with pytest.raises(InputError, match="no sensitive item is named"):
+        score_inference(release, original=table, targets=who, sensitive=[])
+
+
+LEAK = TransactionTable.from_rows([["ward7", "hiv"]] * 50 + [["ward3", "flu"]] * 50)
+
+
+def test_certain_secrets_of_a_kept_promise_are_seen():
+    made = Disassociate(k=10, m=2).anonymize(LEAK)
+    who = draw_targets(LEAK, m=1, among=holders(LEAK, ["hiv"]), hidden=["hiv"])
+    found = score_inference(made.release, original=LEAK, targets=who, sensitive=["hiv"])
+    assert found["believed"].value == 1
+    assert found["believed_before"].value == pytest.approx(0.5)
+    assert found["believed_control"] is None  # every target holds it
+
+
+def test_an_audit_does_not_recommend_what_tells_a_secret(tmp_path):
+    found = audit(
+        LEAK,
+        out=tmp_path,
+        sensitive=["hiv"],
+        methods=["disassociate:k=10,m=2", "suppress-control:rho=0.3"],
+        workers=0,
+        seed=1,
+    )
+    risky, safe = found.runs
+    assert risky.verified
+    assert (risky.worst.attack, risky.risk) == ("inference", 1.0)
+    assert found.recommended == safe.id
+    assert any("gives a sensitive item that the person has" in each for each in found.reasons)

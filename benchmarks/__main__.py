@@ -26,6 +26,7 @@ GROUPS = {
     "Elimination": "benchmarks.elimination",
     "Disassociation": "benchmarks.disassociation",
     "CAHD": "benchmarks.cahd",
+    "Audits": "benchmarks.audits",
     "Command line": "benchmarks.commands",
 }
 

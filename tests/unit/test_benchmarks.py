@@ -2,6 +2,7 @@
 
 import pytest
 from benchmarks import (
+    audits,
     cahd,
     clustering,
     coat,
@@ -41,6 +42,7 @@ def test_kernel_and_plain_python_cluster_alike():
 @pytest.mark.parametrize(
     "measure",
     [
+        audits.run,
         cahd.run,
         clustering.growth,
         clustering.memory,

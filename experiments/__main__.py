@@ -14,7 +14,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import setveil
 from experiments.claims import claims_table
+from experiments.own_files import stem
 from setveil.data.whole_file import write_whole
 from setveil.errors import SetveilError
 
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
     from experiments.claims import Claim
 
 EXPERIMENTS = (
-    "elimination", "reassociation", "generalization", "uncertainty", "equivocation",
+    "elimination", "density", "reassociation", "distinct_terms", "generalization", "lengths",
+    "uncertainty", "baskets", "equivocation",
 )  # fmt: skip
+OWN = ("generalization", "uncertainty")
+"""Those that can be run on files of the user's."""
 HERE = Path(__file__).parent
 UNIT = "unit"
 
@@ -47,6 +52,12 @@ class Place:
             return cls(results=quick, page=quick / "results.md")
         return cls(results=HERE / "results", page=root / "docs" / "results.md")
 
+    @classmethod
+    def of_file(cls, file: Path) -> Place:
+        """Return the place of figures about a file of the user's, which are not kept."""
+        own = HERE.parent / "build" / "experiments" / stem(file)
+        return cls(results=own, page=own / "results.md")
+
     def csv(self, experiment: ModuleType) -> Path:
         """Return the file of an experiment's figures."""
         return self.results / f"{experiment.NAME}.csv"
@@ -63,22 +74,39 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--report", action="store_true", help="only write the page anew")
     parser.add_argument("--small", action="store_true",
                         help="a quick look: less data, into build/experiments")  # fmt: skip
+    parser.add_argument("--data", type=Path, action="append", metavar="FILE", default=[],
+                        help="records of your own, in any layout that setveil reads, instead of "
+                        f"ours, into build/experiments; for {' and '.join(OWN)}")  # fmt: skip
     chosen = parser.parse_args(arguments)
-    place = Place.of(small=chosen.small)
+    if chosen.data and not set(chosen.names) <= set(OWN):
+        parser.error(f"--data is for {' and '.join(OWN)}")
     seeds = chosen.seeds or (2 if chosen.small else 5)
+    places = [(Place.of_file(file), file) for file in chosen.data]
     try:
-        for name in () if chosen.report else chosen.names or EXPERIMENTS:
-            experiment = importlib.import_module(f"experiments.{name}")
-            rows = [] if chosen.again else _read(place.csv(experiment))
-            units = experiment.units(seeds, small=chosen.small)
-            _measure(experiment, rows, units, chosen.workers, place.csv(experiment))
-        modules = [importlib.import_module(f"experiments.{name}") for name in EXPERIMENTS]
-        write_page(modules, place)
+        for place, file in places or [(Place.of(small=chosen.small), None)]:
+            names = chosen.names or (EXPERIMENTS if file is None else OWN)
+            for name in () if chosen.report else names:
+                _run(importlib.import_module(f"experiments.{name}"), place, file, seeds, chosen)
+            modules = [importlib.import_module(f"experiments.{name}") for name in EXPERIMENTS]
+            write_page(modules, place)
+            print(place.page, file=sys.stderr)
     except SetveilError as error:
         print(error, file=sys.stderr)
         return 2
-    print(place.page, file=sys.stderr)
     return 0
+
+
+def _run(
+    experiment: ModuleType, place: Place, file: Path | None, seeds: int, chosen: argparse.Namespace
+) -> None:
+    """Measure what is not measured yet of one experiment."""
+    rows = [] if chosen.again else _read(place.csv(experiment))
+    if file is None:
+        units = experiment.units(seeds, small=chosen.small)
+    else:
+        setveil.read(file)  # what is wrong with it is said before anything is measured
+        units = experiment.units_of(file, seeds, small=chosen.small)
+    _measure(experiment, rows, units, chosen.workers, place.csv(experiment))
 
 
 def _measure(

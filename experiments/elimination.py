@@ -5,27 +5,15 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from experiments.elimination_report import KS, MIDDLE, claims, report
-from experiments.noun_texts import (
-    FILES,
-    GLOVE,
-    WORDNET,
-    data_folder,
-    glosses,
-    noun_rows,
-    split,
-    texts_of,
-)
+from experiments.noun_texts import FILES, documents_of, glosses, glove, split, texts_of, word_net
 from setveil.anonymize import Coat
 from setveil.attack import EC, GBA, MDA, RA, RBA, TBA, WBA, Shadow
-from setveil.data.embeddings import Vectors
-from setveil.data.wordnet import WordNet
 from setveil.measure import score
 from setveil.relatedness import NGD, PMI, Combined, Embedding, Training, WuPalmer, build_index
 
@@ -100,7 +88,7 @@ def units(seeds: int, *, small: bool = False) -> list[Unit]:
 
 def run(unit: Unit) -> list[Row]:
     """Return the scores of every attack and source on one split."""
-    texts, rows = _collection(unit.collection)
+    texts, rows = documents_of(unit.collection)
     parts = split(texts, rows, unit.seed, most=unit.most)
     found: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -181,17 +169,18 @@ class Scene:
         if corpus == "near":  # these know nothing of a corpus: once is enough
             rng = np.random.default_rng([self.seed, 1])
             yield self._scored(RA().run(release, rng=rng), "chance", "any")
-            glove = Remembered(_glove())
+            vectors = Remembered(glove())
             for attack in DISTANCE_ATTACKS.values():
-                yield self._scored(attack().run(release, relatedness=glove), "glove", "any")
-            yield self._scored(RBA().run(release, relatedness=_wordnet()), "wordnet", "any")
+                yield self._scored(attack().run(release, relatedness=vectors), "glove", "any")
+            alike = WuPalmer(word_net())
+            yield self._scored(RBA().run(release, relatedness=alike), "wordnet", "any")
         for source, related in sources.each.items():
             remembered = Remembered(related)
             for attack in DISTANCE_ATTACKS.values():
                 yield self._scored(attack().run(release, relatedness=remembered), source, corpus)
-        both = Combined(parts=((1, sources.ngd), (1, _glove())))
+        both = Combined(parts=((1, sources.ngd), (1, glove())))
         yield self._scored(EC().run(release, relatedness=both), "corpus and glove", corpus)
-        every = Combined(parts=((1, sources.ngd), (1, _glove()), (1, sources.trained)))
+        every = Combined(parts=((1, sources.ngd), (1, glove()), (1, sources.trained)))
         rng = np.random.default_rng([self.seed, 2])
         guess = Shadow().run(release, relatedness=every, anonymizer=self.coat, rng=rng)
         yield self._scored(guess, "corpus, glove and trained", corpus)
@@ -202,22 +191,6 @@ class Scene:
         return {"corpus": corpus, "attack": guess.attack, "source": source, **figures}
 
 
-@cache
-def _collection(name: str) -> tuple[list[str], list[list[str]]]:
-    texts = texts_of(name)
-    return texts, noun_rows(texts)
-
-
-@cache
-def _glove() -> Embedding:
-    return Embedding(Vectors.read(data_folder() / GLOVE))
-
-
-@cache
-def _wordnet() -> WuPalmer:
-    return WuPalmer(WordNet.find(data_folder() / WORDNET))
-
-
-def _far(collection: str, folder: str) -> CorpusIndex:
-    other = next(name for name in FILES if name != collection)
+def _far(name: str, folder: str) -> CorpusIndex:
+    other = next(each for each in FILES if each != name)
     return build_index([*texts_of(other), *glosses()], Path(folder, "far.index"))

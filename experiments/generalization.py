@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import setveil
-from experiments.claims import OPEN, Claim, judged, together
+from experiments.claims import FAILS, OPEN, Claim, judged, together
 from experiments.figures import Curves
+from experiments.own_files import stem
 from experiments.tables import chosen, markdown, over_seeds
 from setveil.anonymize import Clump, Gather, Partition
 from setveil.audit import tree_over
@@ -25,6 +26,7 @@ from setveil.measure import ggd_share, items_suppressed, length_mean, level_mean
 if TYPE_CHECKING:
     from setveil.anonymize import Anonymizer
     from setveil.data import TransactionTable
+    from setveil.data.table import Int64Array
 
     Row = dict[str, Any]
 
@@ -46,6 +48,18 @@ class Unit:
     collection: str
     size: int | None
     seed: int
+    file: str | None = None
+
+
+def units_of(file: Path, seeds: int, *, small: bool = False) -> list[Unit]:
+    """Return what there is to do with a file of the user's: half of its records for each seed.
+
+    >>> [unit.collection for unit in units_of(Path("shop/kosarak.dat"), 2)]
+    ['kosarak', 'kosarak']
+    """
+    size = SMALL_SIZES[0] if small else None
+    name = stem(file)
+    return [Unit(collection=name, size=size, seed=s, file=str(file)) for s in range(seeds)]
 
 
 def units(seeds: int, *, small: bool = False) -> list[Unit]:
@@ -74,7 +88,7 @@ def run(unit: Unit) -> list[Row]:
         if k == KS[0]:
             made |= {f"Clump1, r = {r}": Clump(k=k, r=r) for r in RS if r != Clump(k=k).r}
         for name, method in made.items():
-            row = _measured(method, table, taxonomy)
+            row = measured(method, table, taxonomy)
             found.append(
                 {"collection": unit.collection, "size": len(table), "seed": unit.seed, "k": k,
                  "method": name, **row}
@@ -86,6 +100,10 @@ def _records(unit: Unit) -> tuple[TransactionTable, Taxonomy]:
     if unit.collection == LOG:
         made = lookalike("aol", n=unit.size, seed=unit.seed)
         return made.table, made.taxonomy
+    if unit.file is not None:
+        table = setveil.read(unit.file)
+        taxonomy = Taxonomy.balanced(sorted(table.vocabulary.names), fanout=4)
+        return table.take(_drawn(table, unit)), taxonomy
     data = Path(os.environ["SETVEIL_DATA"])
     if unit.collection == "groceries":
         table = setveil.read(data / "groceries.basket.csv")
@@ -96,12 +114,18 @@ def _records(unit: Unit) -> tuple[TransactionTable, Taxonomy]:
             described = {row["id"]: row["description"] for row in csv.DictReader(file)}
         items = sorted(table.vocabulary.names, key=lambda item: (described.get(item, ""), item))
         taxonomy = Taxonomy.balanced(items, fanout=4)
+    return table.take(_drawn(table, unit)), taxonomy
+
+
+def _drawn(table: TransactionTable, unit: Unit) -> Int64Array:
+    """Return the places of half of the records, or of fewer where the unit says so."""
     rng = np.random.default_rng(unit.seed)
-    half = np.sort(rng.choice(len(table), len(table) // 2, replace=False))
-    return table.take(half), taxonomy
+    most = min(len(table) // 2, unit.size or len(table))
+    return np.sort(rng.choice(len(table), most, replace=False))
 
 
-def _measured(method: Anonymizer, table: TransactionTable, taxonomy: Taxonomy) -> Row:
+def measured(method: Anonymizer, table: TransactionTable, taxonomy: Taxonomy) -> Row:
+    """Return loss, lengths, levels and time of a method whose release was found k-anonymous."""
     tree = tree_over(table, taxonomy)
     started = time.process_time()
     made = method.anonymize(table, taxonomy=tree)
@@ -164,7 +188,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         _longer(by_case),
         _levels(by_case),
         *(_effect_of_r(case, own) for case, own in by_case.items() if case == cases[-1]),
-        _linear(named),
+        *([_linear(named)] if chosen(rows, collection=LOG) else []),
     ]  # fmt: skip
 
 
@@ -174,11 +198,15 @@ def _against_partition(case: str, rows: list[Row]) -> Claim:
         for k in KS
     }
     ours = over_seeds(_less(chosen(rows, k=KS[0]), "ggd_share", "Gather", "Partition"), "value")
+    verdict = together([judged(mean, least=0.0) for mean in gains.values()])
+    length = over_seeds(chosen(rows, k=KS[0], method="Partition"), "length_mean")
     return Claim(
         paper="003", says="Clump loses less than Partition, up to 30%", data=case,
         ours=", ".join(f"k = {k}: {mean.text()} less" for k, mean in gains.items())
         + f"; Gather at k = {KS[0]}: {ours.text()} less",
-        verdict=together([judged(mean, least=0.0) for mean in gains.values()]),
+        verdict=verdict,
+        why=f"records are short here (Partition publishes {length.text()} items of one), the "
+        "paper's are long: tested on baskets by their length, below" if verdict == FAILS else "",
     )  # fmt: skip
 
 
@@ -187,10 +215,18 @@ def _duplicates(by_case: dict[str, list[Row]]) -> Claim:
         case: over_seeds(_less(chosen(own, k=KS[0]), "ggd_share", "Clump1", "Clump2"), "value")
         for case, own in by_case.items()
     }
+    verdict = together([judged(mean, least=-0.1, most=0.1) for mean in found.values()])
+    longer = {
+        case: over_seeds(
+            _less(chosen(own, k=KS[0]), "length_mean", "Clump2", "Clump1", share=False), "value"
+        )
+        for case, own in by_case.items()
+    }
     return Claim(
         paper="003", says="Clump1 and Clump2 lose nearly the same (within a tenth)",
-        data=f"all, k = {KS[0]}", ours=_each(found, " less by Clump1"),
-        verdict=together([judged(mean, least=-0.1, most=0.1) for mean in found.values()]),
+        data=f"all, k = {KS[0]}", ours=_each(found, " less by Clump1"), verdict=verdict,
+        why="they differ by the duplicates that Clump1 keeps, of which there are more the longer "
+        f"records are: {_each(longer, ' items')}" if verdict == FAILS else "",
     )  # fmt: skip
 
 
@@ -217,11 +253,17 @@ def _levels(by_case: dict[str, list[Row]]) -> Claim:
         for case, own in by_case.items()
         for one, other in (("Clump2", "Partition"), ("Partition", "Clump1"))
     }
+    verdict = together([judged(mean, least=0.0) for mean in found.values()])
+    losses = {
+        case: over_seeds(_less(chosen(own, k=KS[0]), "ggd_share", "Clump2", "Partition"), "value")
+        for case, own in by_case.items()
+    }
     return Claim(
         paper="003",
         says="published items are the most special with Clump2, then Partition, then Clump1",
-        data=f"all, k = {KS[0]}", ours=_each(found, " levels deeper"),
-        verdict=together([judged(mean, least=0.0) for mean in found.values()]),
+        data=f"all, k = {KS[0]}", ours=_each(found, " levels deeper"), verdict=verdict,
+        why="Clump2's items are the less special where it also loses more than Partition: "
+        f"{_each(losses, ' less')}" if verdict == FAILS else "",
     )  # fmt: skip
 
 
@@ -285,11 +327,14 @@ def report(rows: list[Row], page: Path) -> str:
         head = ["k", "method", "loss (GGD share)", "length", "level", "items suppressed"]
         tables.append(f"### {case} records\n\n{markdown(head, lines)}")
     seeds = len({row["seed"] for row in rows})
+    log = (
+        f"The {LOG} has the published size, lengths and a tree of 25,645 nouns. The paper's log "
+        "itself is not public any more: its figures cannot be compared one by one. "
+    )
     intro = (
-        f"The {LOG} has the published size, lengths and a tree of 25,645 nouns; of real data "
-        "each seed draws half of the records. *Clump1* keeps duplicates in what is published, "
-        "*Clump2* does not. Every release was found k-anonymous by the check. Means over "
-        f"{seeds} seeds with 95% intervals (Student's t). The paper's log itself is not public "
-        "any more: its figures cannot be compared one by one."
+        (log if chosen(rows, collection=LOG) else "")
+        + "Of real data each seed draws half of the records. *Clump1* keeps duplicates in "
+        "what is published, *Clump2* does not. Every release was found k-anonymous by the "
+        f"check. Means over {seeds} seeds with 95% intervals (Student's t)."
     )
     return "\n\n".join([intro, *drawn, *tables])

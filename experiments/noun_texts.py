@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from setveil.data import TransactionTable
+from setveil.data.embeddings import Vectors
 from setveil.data.wordnet import WordNet
 from setveil.errors import InputError
+from setveil.relatedness import Embedding
 from setveil.text.documents import Documents
 from setveil.text.noun_phrases import nouns
 
@@ -43,6 +46,12 @@ def texts_of(collection: str) -> list[str]:
     return [document.text for document in Documents(path=data_folder() / FILES[collection])]
 
 
+def topics_of(collection: str) -> list[str]:
+    """Return what each document of a collection is about, where its file says so."""
+    topics = Documents(path=data_folder() / FILES[collection], text_field="topic")
+    return [document.text for document in topics]
+
+
 def glosses() -> list[str]:
     """Return what WordNet says about each of its words."""
     return [document.text for document in Documents(path=data_folder() / GLOSSES)]
@@ -50,10 +59,29 @@ def glosses() -> list[str]:
 
 def noun_rows(texts: Sequence[str]) -> list[list[str]]:
     """Return the nouns of each text: what the tagger calls a noun and WordNet knows as one."""
-    wordnet = WordNet.find(data_folder() / WORDNET)
+    wordnet = word_net()
     rows = [sorted(set(nouns(text))) for text in texts]
     known = {word for word in {word for row in rows for word in row} if word in wordnet}
     return [[word for word in row if word in known] for row in rows]
+
+
+@cache
+def documents_of(name: str) -> tuple[list[str], list[list[str]]]:
+    """Return the documents of a collection and the nouns of each, found once in a process."""
+    texts = texts_of(name)
+    return texts, noun_rows(texts)
+
+
+@cache
+def glove() -> Embedding:
+    """Return what GloVe's vectors say of words."""
+    return Embedding(Vectors.read(data_folder() / GLOVE))
+
+
+@cache
+def word_net() -> WordNet:
+    """Return WordNet's words and what they are kinds of."""
+    return WordNet.find(data_folder() / WORDNET)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,27 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import experiments.__main__ as frame
+import numpy as np
 import pytest
-from experiments import claims, elimination, tables
+from experiments import (
+    baskets,
+    claims,
+    density,
+    density_report,
+    distinct_terms,
+    distinct_terms_report,
+    elimination,
+    generalization,
+    lengths,
+    own_files,
+    tables,
+    uncertainty,
+    wished_density,
+)
 from experiments.claims import FAILS, HOLDS, OPEN, Claim, judged
+
+from setveil.data import TransactionTable
+from setveil.measure.cells import cell_density
 
 
 @dataclass(frozen=True)
@@ -132,7 +150,9 @@ def test_an_experiment_gives_figures_claims_and_a_page(name, place, monkeypatch)
 
 
 def test_examples_run():
-    for module in (tables, claims, elimination):
+    own = (baskets, density, distinct_terms, generalization, lengths, own_files,
+           uncertainty, wished_density)  # fmt: skip
+    for module in (tables, claims, elimination, *own):
         assert doctest.testmod(module).failed == 0
 
 
@@ -146,3 +166,187 @@ def test_report_of_elimination_says_what_is_not_reached(tmp_path):
     assert "| Wikipedia | 4% | Shadow: AUC | ≥ 0.95 | .960 | reached |" in said
     assert "| Wikipedia | 4% | Shadow: F on kept | ≥ 0.80 | .500 | not reached |" in said
     assert "| Wikipedia | 4% | Shadow: calibration error | ≤ 0.02 | n/a | not measured |" in said
+
+
+# --- sets of a wished density -------------------------------------------------------------------
+
+
+def sparse_records():
+    """Two hundred records of items that mostly occur once or twice, some of them together."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for topic in range(20):
+        words = [f"w{topic}-{i}" for i in range(40)]
+        rows += [rng.choice(words, 8, replace=False).tolist() for _ in range(10)]
+    return TransactionTable.from_rows(rows)
+
+
+@pytest.mark.parametrize("density", [0.1, 0.2, 0.3, 0.5, 0.6])
+@pytest.mark.parametrize("k", [3, 4])
+def test_sets_have_the_wished_density_and_keep_their_promise(density, k):
+    table = sparse_records()
+    method = wished_density.WishedDensity(k=k, density=density)
+    made = method.anonymize(table, rng=np.random.default_rng(1))
+    groups = [group for group in made.release.groups if len(group) > 1]
+    assert groups
+    assert cell_density(table, groups) == pytest.approx(density, abs=0.06)
+    assert made.promise.check(made.release).holds
+
+
+def test_a_set_that_cannot_grow_is_not_published():
+    table = TransactionTable.from_rows([["a"], ["b"]])
+    made = wished_density.WishedDensity(k=5, density=0.5, constrained=1).anonymize(
+        table, rng=np.random.default_rng(0)
+    )
+    assert made.release.groups == ()
+
+
+# --- claims and pages from invented figures -----------------------------------------------------
+
+
+def density_rows(precision):
+    rows = []
+    blank = density._blank()
+    for seed in (0, 1, 2):
+        few = {"collection": "Wikipedia", "seed": seed}
+        for attack in density_report.ORDER:
+            own = blank | few | dict.fromkeys(elimination.FIGURES, 0.5)
+            own |= {"attack": attack, "recall": 0.8, "members": 4.0,
+                    "f1": 0.7 + (attack == "rba") / 10 + seed / 1000}  # fmt: skip
+            rows += [
+                own | {"part": "k", "k": k, "wished": 0.22, "precision": precision + seed / 1000}
+                for k in density_report.KS
+            ]
+            rows += [
+                own | {"part": "density", "k": 4, "wished": wished, "precision": 1 - wished}
+                for wished in density_report.DENSITIES
+            ]
+            rows += [
+                own | {"part": "utility", "k": 4, "utility": name} for name in ("any", "consistent")
+            ]
+        rows += [
+            blank | few | {"part": "time", "attack": attack, "cells": cells,
+                           "microseconds": cells * 1.0 + seed}
+            for attack in density_report.TIMED
+            for cells in (100, 400, 1600)
+        ]  # fmt: skip
+    return rows
+
+
+def test_claims_on_density_follow_the_figures(tmp_path):
+    said = {(c.says, c.data.split(",")[-2].strip()): c.verdict
+            for c in density_report.claims(density_rows(0.9))}  # fmt: skip
+    verdicts = {}
+    for (says, _), verdict in said.items():
+        verdicts.setdefault(says, set()).add(verdict)
+    assert verdicts["RBA is the best of the six attacks in F"] == {HOLDS}
+    assert verdicts["precision falls as cells are denser, recall does not"] == {HOLDS}
+    assert verdicts["the time of TBA grows linearly with the cells"] == {HOLDS}
+    headline = "about 70% of the added items are found, with a precision above 80%"
+    assert verdicts[headline] == {HOLDS}
+    worse = [c for c in density_report.claims(density_rows(0.5)) if c.says == headline]
+    assert [c.verdict for c in worse] == [FAILS]
+    page = density_report.report(density_rows(0.9), tmp_path / "results.md")
+    for image in re.findall(r"\]\((img/[^)]+)\)", page):
+        assert (tmp_path / image).read_text().startswith("<svg")
+
+
+def test_attacks_are_timed_on_tables_of_each_size():
+    rows = list(density.timed(0, (4, 8)))
+    assert {row["cells"] for row in rows} == {16, 64}
+    assert {row["attack"] for row in rows} == set(density_report.TIMED)
+    assert all(row["microseconds"] >= 0 for row in rows)
+
+
+def term_rows(slope):
+    names = [f + scope for f in distinct_terms_report.FIGURES for scope in ("", "_records")]
+    places = [("ttr", (0.2, 0.4)), ("k", (2, 5)), ("size", (4, 64))]
+    return [
+        {"axis": axis, "collection": "Wikipedia", "seed": seed, "value": value, "ttr": 0.5, "k": 2,
+         "size": 4, "attack": attack, "source": source,
+         **{name: 0.3 + slope * place + seed / 1000 + (attack in {"aba", "vpa"}) / 100
+            for name in names}}
+        for seed in (0, 1, 2)
+        for axis, values in places
+        for place, value in enumerate(values)
+        for attack, source in [("random", "none"), ("prior", "none"), ("aba", "ngd"),
+                               ("aba", "glove"), ("rga", "ngd"), ("mra", "ngd"), ("vpa", "ngd")]
+    ]  # fmt: skip
+
+
+def test_claims_on_distinct_terms_follow_the_figures(tmp_path):
+    rising = {c.says: c for c in distinct_terms_report.claims(term_rows(0.1))}
+    falling = {c.says: c for c in distinct_terms_report.claims(term_rows(-0.1))}
+    for says in ("accuracy grows as more terms are distinct", "accuracy grows with k"):
+        assert (rising[says].verdict, falling[says].verdict) == (HOLDS, FAILS)
+        assert "random: -.100 ± .000" in falling[says].why
+    says = "accuracy falls as clusters grow"
+    assert (rising[says].verdict, falling[says].verdict) == (FAILS, HOLDS)
+    page = distinct_terms_report.report(term_rows(0.1), tmp_path / "results.md")
+    assert "| accuracy | record chunks | aba | glove |" in page
+
+
+def test_exchanged_baskets_keep_lengths_and_supports():
+    table = sparse_records()
+    mixed = baskets.exchanged(table, np.random.default_rng(1))
+    assert mixed.lengths.tolist() == table.lengths.tolist()
+    by_name = [
+        dict(zip(t.vocabulary.names, t.supports().tolist(), strict=True)) for t in (table, mixed)
+    ]
+    assert by_name[0] == by_name[1]
+    assert mixed.to_rows() != table.to_rows()
+
+
+def test_baskets_are_measured_and_judged(data_dir, monkeypatch, tmp_path):
+    monkeypatch.setenv("SETVEIL_DATA", str(data_dir))
+    monkeypatch.setattr(baskets, "SMALL", 150)
+    rows = [row for unit in baskets.units(2, small=True) for row in baskets.run(unit)]
+    assert {row["method"] for row in rows} == set(uncertainty.METHODS)
+    assert {claim.verdict for claim in baskets.claims(rows)} <= {HOLDS, FAILS, OPEN}
+    assert "| 40% | 2 | exchanged | Simple |" in baskets.report(rows, tmp_path / "results.md")
+
+
+def test_baskets_by_length_are_measured_and_judged(data_dir, monkeypatch, tmp_path):
+    monkeypatch.setenv("SETVEIL_DATA", str(data_dir))
+    monkeypatch.setattr(lengths, "SMALL", 60)
+    rows = [row for unit in lengths.units(2, small=True) for row in lengths.run(unit)]
+    assert [claim.verdict for claim in lengths.claims(rows)].count(FAILS) == 0
+    assert "| own | 1 to 2 | Partition |" in lengths.report(rows, tmp_path / "results.md")
+
+
+# --- files of the user's ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_place(tmp_path, monkeypatch):
+    monkeypatch.setattr(frame, "HERE", tmp_path / "experiments")
+    monkeypatch.setattr(frame, "ProcessPoolExecutor", InOneProcess)
+    monkeypatch.setattr(frame, "as_completed", list)
+    monkeypatch.setattr(generalization, "RS", (5, 10))
+    return tmp_path / "build" / "experiments"
+
+
+@pytest.mark.parametrize("name", ["generalization", "uncertainty"])
+def test_an_experiment_runs_on_a_file_of_the_users(name, own_place, tmp_path):
+    file = tmp_path / "my-shop.dat"
+    rng = np.random.default_rng(5)
+    rows = [rng.choice(30, rng.integers(1, 6), replace=False) for _ in range(240)]
+    file.write_text("\n".join(" ".join(map(str, row)) for row in rows) + "\n")
+    assert frame.main([name, "--data", str(file), "--small", "--workers", "1"]) == 0
+    text = (own_place / "my-shop" / "results.md").read_text()
+    assert "my-shop" in text
+    assert "look-alike" not in text
+    assert (own_place / "my-shop" / f"{name}.csv").exists()
+    assert not (tmp_path / "experiments" / "results").exists()
+
+
+def test_a_file_that_cannot_be_read_is_said(own_place, tmp_path, capsys):
+    assert frame.main(["uncertainty", "--data", str(tmp_path / "none.dat")]) == 2
+    assert "none.dat" in capsys.readouterr().err
+    assert not own_place.exists()
+
+
+def test_only_some_experiments_take_files(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        frame.main(["elimination", "--data", str(tmp_path / "x.dat")])
+    assert "--data is for generalization and uncertainty" in capsys.readouterr().err

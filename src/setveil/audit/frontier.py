@@ -39,6 +39,9 @@ class Chart:
 
     spec: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return "Chart(...)"  # the specification may be long, and notebooks keep this text
+
     def svg(self) -> str:
         """Return the picture as SVG; nothing is loaded from anywhere."""
         return charts.draw(self.spec)

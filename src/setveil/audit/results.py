@@ -227,6 +227,11 @@ class AuditResult:
     settings: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return a line: all that was found holds timings and, in examples, records."""
+        best = "none" if self.chosen is None else self.chosen.name
+        return f"AuditResult({self.title!r}, {len(self.runs)} runs, recommended: {best})"
+
     @property
     def chosen(self) -> RunRecord | None:
         """The recommended run."""

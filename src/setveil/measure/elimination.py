@@ -222,7 +222,7 @@ def interval(
     trials = float(units)
     if variance > 0:
         trials = max(place * (1 - place) / variance * (NORMAL / student) ** 2, 1.0)
-    half = student * np.sqrt(variance)
+    half = student * float(np.sqrt(variance))
     middle = (np.quantile(there, [0.025, 0.975]) - least) / (most - least)
     low = min(wilson(place * trials, trials)[0], place - half, float(middle[0]))
     high = max(wilson(place * trials, trials)[1], place + half, float(middle[1]))

@@ -31,6 +31,11 @@ def missing_component(what):
     pytest.skip(what)
 
 
+def pytest_collection_modifyitems(items):
+    """Put tests on Spark first: pytest-xdist gives the first eighth to one of two processes."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """Return the folder of real data named by SETVEIL_DATA."""

@@ -7,7 +7,7 @@ import pytest
 import setveil
 from setveil.cli.anonymize_spark import DISTRIBUTED
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 NOT_THERE = {"tkd", "rules_kept", "rules_exact"}
 

@@ -26,7 +26,7 @@ UPDATE = "UPDATE_DOCS"
 
 def case(page: Path):
     """Return a page as a case of a test; that about Spark shares the session of other tests."""
-    marks = [pytest.mark.xdist_group("spark")] if page.name == "spark.md" else []
+    marks = [pytest.mark.spark] if page.name == "spark.md" else []
     return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
 
 

@@ -21,7 +21,7 @@ from setveil.engine import spark as spark_module
 from setveil.errors import EngineError, InfeasibleError, ParameterError
 
 ENGINES = [Local(workers=1), Local(workers=3), Loopback(seed=1), Loopback(seed=2)]
-ON_SPARK = pytest.param("spark", marks=pytest.mark.xdist_group("spark"))
+ON_SPARK = pytest.param("spark", marks=pytest.mark.spark)
 
 
 @pytest.fixture(params=[*ENGINES, ON_SPARK], ids=str)
@@ -170,7 +170,7 @@ def divide(x):
     return 1 / x
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.spark
 def test_spark_passes_errors_on_in_words(spark):
     from pyspark import cloudpickle
 

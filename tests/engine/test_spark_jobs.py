@@ -7,7 +7,7 @@ import pytest
 from setveil.engine.processes import Processes
 from setveil.engine.spark_jobs import SparkJobs, answered
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 # As for processes: a function that can do anything and is found by every Python.
 SLEEP = "__import__('time').sleep(x) or x"

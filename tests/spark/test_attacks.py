@@ -36,7 +36,7 @@ from setveil.spark.attacks_tables import eliminate_distributed
 from setveil.spark.chunks import assembled
 from setveil.spark.measures_parts import DistributedRelease
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 K, M = 3, 2
 

@@ -8,7 +8,7 @@ from setveil import Taxonomy, TransactionTable
 from setveil.audit import audit, harden
 from setveil.errors import ParameterError
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 TREE = Taxonomy.from_parents(
     {"flu": "virus", "HIV": "virus", "gout": "joints", "virus": "illness", "joints": "illness"}

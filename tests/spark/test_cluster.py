@@ -20,7 +20,7 @@ from setveil.data.synthetic import lookalike
 from setveil.guarantee import KAnonymity, KmAnonymity
 from setveil.spark import DistributedTable, anonymize
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 FILES = 16
 SETTINGS = {

@@ -14,7 +14,7 @@ from setveil.spark.counting import DistributedCorpus
 from setveil.spark.counting_documents import read_documents
 from setveil.text.documents import Documents
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 TEXTS = [
     "High blood pressure, and blood tests.",

@@ -24,7 +24,7 @@ from setveil.spark.measures import NAMES, measure_distributed
 from setveil.spark.measures_parts import DistributedRelease
 from setveil.spark.measures_queries import average_relative_error
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

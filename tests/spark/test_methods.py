@@ -17,7 +17,7 @@ from setveil.spark import DistributedTable, anonymize, apriori, disassociate, ro
 from setveil.spark.publish import save_distributed
 from setveil.spark.stored import open_release
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 def drawn(n, n_items=24, *, seed=1, least=1):

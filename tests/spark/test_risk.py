@@ -18,7 +18,7 @@ from setveil.spark.measures_parts import DistributedRelease
 from setveil.spark.risk import link_distributed, score_distributed, uniqueness
 from setveil.spark.risk_drawing import draw_targets
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

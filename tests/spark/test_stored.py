@@ -12,7 +12,7 @@ from setveil.guarantee import Coherence, KAnonymity, KmAnonymity
 from setveil.release.store import load_release, save
 from setveil.spark.stored import open_release
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from setveil.data import TransactionTable
 from setveil.errors import InputError, ParameterError
 from setveil.spark import DistributedTable, read_distributed
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from setveil.errors import NotApplicable
 from setveil.guarantee import Coherence, Disassociated, KAnonymity, KmAnonymity
 from setveil.spark import DistributedChunks, DistributedTable, check, routing, search
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(autouse=True)

@@ -75,7 +75,7 @@ def test_who_attacks_which_form():
     assert tried("generalized") == set()
     assert tried("set-generalized") == set()
     assert tried("set-generalized", "release", "wordnet") == {"rba", "ec", "shadow"}
-    assert tried("disassociated") == {"prior", "aba", "semantic-prior"}
+    assert tried("disassociated") == {"prior", "aba", "vpa", "semantic-prior"}
     assert tried("perturbed") == {"noise-filter", "public-records"}
     assert tried("encoded") == {"token-frequency"}
     assert [one.params["m"] for one in attackers("grouped", known=[5])] == [5, 5]

@@ -48,7 +48,7 @@ class Case:
         begun = time.perf_counter()
         process = self.started(out, *more)
         said, errors = process.communicate()
-        if process.returncode not in {0, 1}:
+        if process.returncode not in {0, 1} or not said:
             raise AssertionError(errors)
         return time.perf_counter() - begun, json.loads(said)
 

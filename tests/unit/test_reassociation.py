@@ -351,9 +351,14 @@ def test_vpa_finds_what_is_parted_into_the_published_chunks():
     guess = VPA().run(release, relatedness=Near(), anonymizer=method)
     assert sorted(guess.clusters[0].records()) == sorted(tuple(row) for row in rows)
     assert guess.notes == ()
-    bounded = VPA(combinations=1).run(release, relatedness=Near(), anonymizer=method)
-    assert "for 1 of 1 chunks none of the first 1" in bounded.notes[0]
-    assert bounded.clusters[0].records().count(("a", "b", "c")) == 2
+    for attack in (VPA(combinations=1), VPA(largest=1)):
+        bounded = attack.run(release, relatedness=Near(), anonymizer=method)
+        assert "for 1 of 1 chunks none of the combinations tried" in bounded.notes[0]
+        assert bounded.clusters[0].records().count(("a", "b", "c")) == 2
+    # One piece, two different rows.
+    assert VPA(largest=2).run(release, relatedness=Near(), anonymizer=method).notes == ()
+    with pytest.raises(ParameterError, match="largest is -1"):
+        VPA(largest=-1)
 
 
 @given(releases(clusters=2, max_size=6), st.integers(0, 9))

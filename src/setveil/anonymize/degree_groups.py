@@ -111,14 +111,9 @@ def band_order(ordinary: Rows) -> Int64Array:
     >>> band_order((np.array([0, 1, 2, 3, 4]), np.array([0, 1, 0, 1], dtype=np.int32))).tolist()
     [3, 1, 2, 0]
     """
-    try:
-        from scipy.sparse import csr_array  # noqa: PLC0415  (takes long to import)
-        from scipy.sparse.csgraph import reverse_cuthill_mckee  # noqa: PLC0415
-    except ImportError:
-        raise ParameterError(
-            "ordering records by what they share needs the package scipy, which is not installed",
-            fix="pip install 'setveil[text]'",
-        ) from None
+    from scipy.sparse import csr_array  # noqa: PLC0415  (takes long to import)
+    from scipy.sparse.csgraph import reverse_cuthill_mckee  # noqa: PLC0415
+
     offsets, items = ordinary
     n, n_items = len(offsets) - 1, int(items.max(initial=-1)) + 1
     common = np.bincount(items, minlength=n_items) * 2 > n

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.errors import ParameterError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -64,24 +62,20 @@ def ranked(scores: Floats, copies: Int64Array, room: Int64Array) -> Iterator[Int
     array of int
         Counts: a row for each piece, a column for each value.
 
-    Raises
-    ------
-    ParameterError
-        The package scipy is not installed.
-
     Examples
     --------
     >>> ways = ranked(np.array([[3.0, 1.0], [2.0, 1.5]]), np.array([1, 1]), np.array([1, 2]))
     >>> [way.tolist() for way in ways]
     [[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, 1], [0, 1]]]
     """
-    assign = _assignment()
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
+
     whole = Branch(given=np.empty(0, np.int64), low=0, high=int(min(copies[0], room[0])))
     heap: list[tuple[float, int, Branch, Int64Array]] = []
     order = count()
 
     def offer(branch: Branch) -> None:
-        best = _best(scores, copies, room, branch, assign)
+        best = _best(scores, copies, room, branch, linear_sum_assignment)
         if best is not None:
             heappush(heap, (-float((best * scores).sum()), next(order), branch, best))
 
@@ -144,14 +138,3 @@ def _best(
         return None  # some copy has nowhere to go
     np.add.at(fixed, (piece_of[rows], value_of[columns]), 1)
     return fixed
-
-
-def _assignment() -> Callable[[Floats], tuple[Int64Array, Int64Array]]:
-    try:
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
-    except ImportError:
-        raise ParameterError(
-            "the attack vpa needs the package scipy, which is not installed",
-            fix="pip install 'setveil[text]'",
-        ) from None
-    return linear_sum_assignment

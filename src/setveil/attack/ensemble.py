@@ -12,7 +12,6 @@ from setveil.attack.elimination_guess import EliminationGuess, TableGuess
 from setveil.attack.evidence import CellTables, Evidence, cell_tables, double_centred
 from setveil.attack.explain import Reason, reasons
 from setveil.attack.tables import Contexts
-from setveil.errors import ParameterError
 from setveil.registry import register
 
 if TYPE_CHECKING:
@@ -151,13 +150,8 @@ def best_cells(values: Floats) -> Bools:
     >>> best_cells(np.array([[3.0, 2.0], [3.0, 0.0], [0.0, 1.0]])).astype(int).tolist()
     [[0, 1], [1, 0], [0, 1]]
     """
-    try:
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
-    except ImportError:
-        raise ParameterError(
-            "the attack ec needs the package scipy, which is not installed",
-            fix="pip install 'setveil[text]'",
-        ) from None
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
+
     kept = np.zeros(values.shape, dtype=bool)
     kept[linear_sum_assignment(values, maximize=True)] = True
     bare_rows = np.flatnonzero(~kept.any(axis=1))

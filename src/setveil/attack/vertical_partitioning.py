@@ -65,6 +65,10 @@ class VPA:
     combinations
         How many combinations of a chunk are tried; if none gives the published chunks, the
         first is taken. How often that was is reported.
+    largest
+        Of a chunk with more than this many pairs of a different sub-record and a different row,
+        the first combination is taken: what comes after it takes an assignment for each pair.
+        None for no such limit.
     terms
         Whether terms of the term chunk are attached as ABA does, or at random as in the paper.
     term_copies
@@ -95,6 +99,10 @@ class VPA:
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
 
     combinations: int = field(default=20, metadata={"doc": "combinations of a chunk to be tried"})
+    largest: int | None = field(
+        default=None,
+        metadata={"doc": "pairs in a chunk beyond which the first is taken"},
+    )
     terms: str = field(
         default="aba",
         metadata={"doc": "how terms of the term chunk are attached", "choices": TERMS},
@@ -107,6 +115,10 @@ class VPA:
         if isinstance(tried, bool) or not isinstance(tried, int) or tried < 1:
             raise ParameterError(
                 f"combinations is {tried!r}", fix="use a whole number of at least 1"
+            )
+        if self.largest is not None and (isinstance(self.largest, bool) or self.largest < 0):
+            raise ParameterError(
+                f"largest is {self.largest!r}", fix="use a whole number of at least 0, or nothing"
             )
         if self.terms not in TERMS:
             raise ParameterError(f"terms is {self.terms!r}", fix=f"use {' or '.join(TERMS)}")
@@ -140,7 +152,7 @@ class VPA:
         NotApplicable
             The source of relatedness cannot tell any row from another.
         ParameterError
-            The anonymizer has no k and m, or scipy is not installed.
+            The anonymizer has no k and m.
         """
         check_applies("vpa", self.applies_to, release)
         k, m = getattr(anonymizer, "k", None), getattr(anonymizer, "m", None)
@@ -161,7 +173,9 @@ class VPA:
                 drawn = place_at_random(pool, rng, term_copies=self.term_copies)
                 for place, piece in enumerate(pool.pieces):
                     rows[place] = drawn[place] if piece.kind == "term" else rows[place]
-            made = combined(pool, scores, rng, k=k, m=m, most=self.combinations)
+            made = combined(
+                pool, scores, rng, k=k, m=m, most=self.combinations, largest=self.largest
+            )
             for place, own in made.placed.items():
                 rows[place] = own
             placed.append(rows)
@@ -172,8 +186,8 @@ class VPA:
         notes = list(scored.notes)
         if failed:
             notes.append(
-                f"for {failed:,} of {chunks:,} chunks none of the first {self.combinations} "
-                "combinations gives the published chunks: the first was taken"
+                f"for {failed:,} of {chunks:,} chunks none of the combinations tried (at most "
+                f"{self.combinations}) gives the published chunks: the first was taken"
             )
         return reassociated("vpa", found, placed, rng, term_copies=self.term_copies, notes=notes)
 
@@ -203,6 +217,7 @@ def combined(
     k: int,
     m: int,
     most: int,
+    largest: int | None = None,
 ) -> Combination:
     """Return for each piece of a record chunk the rows of the first combination that is right.
 
@@ -216,6 +231,9 @@ def combined(
         Of the vertical partitioning.
     most
         How many combinations of a chunk are tried.
+    largest
+        Pairs of a different piece and a different row beyond which the first is taken; None for
+        no such limit.
 
     Examples
     --------
@@ -247,7 +265,8 @@ def combined(
         table = np.stack([scores[place] for place in places])
         ways = _ways([pool.pieces[place] for place in places], table, own, rng)
         tried = list[Way]()
-        for way in islice(ways, most):
+        small = largest is None or len(places) * len(set(own)) <= largest
+        for way in islice(ways, most if small else 1):
             tried.append(way)
             if parted(way.contents, k, m) == domains[piece.low]:
                 break

@@ -69,7 +69,7 @@ def audit(
     methods
         See :func:`setveil.audit.plan.plan`; a choice of those that apply by default.
     attacks
-        Names of attacks to try; by default all that apply to a release.
+        Names of attacks to try, or ``"all"``; by default the strongest of each kind that apply.
     relatedness
         Sources that adversaries can ask (:func:`setveil.relatedness.parse_relatedness`).
     known

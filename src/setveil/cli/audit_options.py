@@ -52,7 +52,7 @@ AttacksOption = Annotated[
     typer.Option(
         "--attacks",
         metavar="LIST",
-        help="Attacks to try, separated by commas; by default all that apply.",
+        help="Attacks to try, separated by commas, or all; by default the strongest of each kind.",
     ),
 ]
 RelatednessOption = Annotated[

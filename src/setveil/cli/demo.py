@@ -34,7 +34,7 @@ STRONGER = (
 )
 """What is then made stronger, each by itself."""
 ATTACKS = ("linkage", "rba", "shadow", "prior", "semantic-prior")
-"""Adversaries that need nothing but setveil itself; `ec` would need scipy."""
+"""Some of the adversaries, so that it takes two minutes."""
 BY_MEANING = {"rba", "shadow", "semantic-prior"}
 WORKERS: int | None = None
 """Processes; None for what an audit takes."""

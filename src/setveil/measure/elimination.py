@@ -214,7 +214,7 @@ def interval(
     from scipy.special import stdtrit  # noqa: PLC0415  (start-up time)
 
     there = drawn[np.isfinite(drawn)]
-    if not len(there) or units < 2:
+    if not len(there) or units < 2 or most <= least:
         return Rate(value=value, low=least, high=max(most, value), exact=False)
     place = min((value - least) / (most - least), 1.0)
     variance = float(there.var()) * units / (units - 1) / (most - least) ** 2

@@ -343,7 +343,7 @@ def _distances(cluster: Rebuilt, part: str, mover: WordMover) -> list[float]:
 
 def _most_alike(true: Sequence[Row], said: Sequence[Row], part: str) -> list[tuple[int, int]]:
     """Return the pairing that shares the most terms; it depends on the rows' content alone."""
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (POT needs it too)
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
 
     if len(true) == 1:
         return [(0, 0)]

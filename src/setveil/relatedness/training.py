@@ -120,20 +120,10 @@ def _most_frequent(held: IntArray, among: IntArray, most: int) -> IntArray:
     return among[order[:most]]
 
 
-def _sparse() -> Any:  # noqa: ANN401  (a module)
-    try:
-        from scipy import sparse  # noqa: PLC0415  (takes long to import)
-    except ImportError:
-        raise ParameterError(
-            "training word vectors needs the package scipy, which is not installed",
-            fix="pip install 'setveil[text]'",
-        ) from None
-    return sparse
-
-
 def _information(index: CorpusIndex, words: IntArray, contexts: IntArray) -> Any:  # noqa: ANN401
     """Return the positive pointwise mutual information of words and context words, sparse."""
-    sparse = _sparse()
+    from scipy import sparse  # noqa: PLC0415  (takes long to import)
+
     starts, postings = index.arrays["posting_starts"], index.arrays["postings"]
     ones = np.ones(len(postings), dtype=np.float32)
     # Numbers of documents are below 2**31 wherever a matrix of them fits into memory.

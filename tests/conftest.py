@@ -6,13 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from setveil.kernels import cache_directory
-
-# Two processes that compile the same kernel for different types at once may write one cache file
-# over the other's: each worker of pytest-xdist keeps its own.
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    os.environ["NUMBA_CACHE_DIR"] = str(cache_directory() / worker)
-
 settings.register_profile(
     "setveil",
     deadline=None,  # the first call of a kernel compiles it

@@ -14,7 +14,6 @@ from setveil.audit.results import FAILED, SKIPPED, RunRecord
 from setveil.engine import processes
 from setveil.engine.processes import Processes
 from setveil.errors import ParameterError
-from setveil.kernels import cache_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -144,7 +143,6 @@ def _in_processes(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[R
         seconds=limits.left,
         seconds_each=limits.each,
         memory=limits.memory,
-        environments=_caches(limits.processes),
     )
     for outcome in pool.run(perform, case, jobs):
         job = jobs[outcome.job]
@@ -171,19 +169,6 @@ def _unmade(job: Job, outcome: Outcome, limits: Limits) -> RunRecord:
     if outcome.state == processes.LARGE and limits.memory is None:
         return _ended(job, FAILED, outcome.reason)
     return _ended(job, SKIPPED, limits.in_words(outcome.state))
-
-
-def _caches(workers: int) -> list[dict[str, str]]:
-    """Return where each process keeps compiled kernels: the first where all others do.
-
-    Processes that compile one kernel for different types at once may write one file over the
-    other's, so each has its own place. It is compiled for once, too.
-    """
-    place = cache_directory()
-    return [
-        {"NUMBA_CACHE_DIR": str(place / f"worker-{number}" if number else place)}
-        for number in range(workers)
-    ]
 
 
 def _ended(job: Job, state: str, error: str) -> RunRecord:

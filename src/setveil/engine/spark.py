@@ -79,10 +79,7 @@ local[2], local[*] or spark://host:port.
 
     def start(self) -> SparkSession:
         """Return the session, started on the first call; later calls get the same."""
-        session = self.session if self.session is not None else _started(self.master)
-        # Workers compile at the same time: each keeps machine code in a place of its own.
-        session.sparkContext.environment["SETVEIL_CACHE_APART"] = "1"
-        return session
+        return self.session if self.session is not None else _started(self.master)
 
     def map_reduce(
         self,

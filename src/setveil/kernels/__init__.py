@@ -4,10 +4,6 @@ Compiling is the price of these functions (seconds, once), so their code goes to
 directory and not beside the source: it then survives a reinstallation and a read-only package.
 ``NUMBA_CACHE_DIR`` overrides the place. This module itself does not import numba.
 
-Processes that compile one kernel for different types at once may write one file over the other's.
-Where many processes start by themselves, as Spark's workers do, ``SETVEIL_CACHE_APART`` gives each
-one a place that no other living process has.
-
 >>> str(cache_directory({"XDG_CACHE_HOME": "/somewhere"}))
 '/somewhere/setveil/numba'
 """
@@ -52,34 +48,11 @@ def _usable(directory: Path) -> bool:
     return os.access(directory, os.W_OK)
 
 
-def _apart(directory: Path) -> Path:
-    """Return the first of the places below a directory that no living process has."""
-    try:
-        import fcntl  # noqa: PLC0415
-    except ImportError:  # Windows
-        return directory / f"apart-{os.getpid()}"
-    number = 0
-    while True:
-        place = directory / f"apart-{number}"
-        if not _usable(place):
-            return place
-        lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            number += 1
-        else:
-            return place  # the lock stays open, and so ours, until this process ends
-
-
 def _place_cache() -> None:
     """Point numba at the cache directory, before its first use wherever that is possible."""
-    place = cache_directory()
-    if os.environ.get("SETVEIL_CACHE_APART"):
-        place = _apart(place)
-    elif os.environ.get("NUMBA_CACHE_DIR"):
+    if os.environ.get("NUMBA_CACHE_DIR"):
         return
+    place = cache_directory()
     if not _usable(place):
         # A read-only home: a private directory that lives as long as the process. A fixed name
         # in a shared directory would let another user plant code there.

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.raise_km import cheapest_ancestors, holds, raise_cut
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STEPS_PER_PROBE = 4
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rows_of_ranks(
     offsets: Int64Array,
     leaves: Int32Array,
@@ -89,7 +89,7 @@ def rows_of_ranks(
     return starts, ranks, row_of, heads, places
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_found(found: Int32Array, n_found: int, counts: Int64Array) -> None:
     """Sort the ranks whose counts are not zero: by insertion, or by going through all counts.
 
@@ -113,7 +113,7 @@ def sort_found(found: Int32Array, n_found: int, counts: Int64Array) -> None:
         found[at] = moved
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan(
     positions: Int64Array,
     prefix: Int64Array,
@@ -153,7 +153,7 @@ def scan(
     return found[:n_kept]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def spread(
     positions: Int64Array,
     starts: Int64Array,
@@ -179,7 +179,7 @@ def spread(
                 stops[ranks[at]] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def probing_is_cheaper(
     positions: Int64Array,
     n_before: int,
@@ -208,7 +208,7 @@ def probing_is_cheaper(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def probe(
     node: int,
     k: int,
@@ -244,7 +244,7 @@ def probe(
     return found[:n_found]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repair(
     itemset: Int64Array,
     support: int,
@@ -280,7 +280,7 @@ def repair(
     return n_log
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repair_listed(
     rare: Int64Array,
     supports: Int64Array,
@@ -314,7 +314,7 @@ def repair_listed(
     return n_log
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def any_closed(nodes: Int64Array, closed: BoolArray) -> bool:
     """Tell whether one of the nodes lies below the cut.
 
@@ -327,7 +327,7 @@ def any_closed(nodes: Int64Array, closed: BoolArray) -> bool:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repair_sets(
     size: int,
     first: int,

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_at_least(row: Int32Array, wanted: int) -> int:
     """Return the place of the first of ascending numbers that is not below `wanted`.
 
@@ -32,7 +33,7 @@ def first_at_least(row: Int32Array, wanted: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def route_by_counts(
     offsets: Int64Array,
     leaves: Int32Array,
@@ -64,7 +65,7 @@ def route_by_counts(
     return bucket
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def route_by_items(
     offsets: Int64Array, items: Int32Array, wanted: Int64Array, yes: Int64Array, no: Int64Array
 ) -> Int64Array:
@@ -89,7 +90,7 @@ def route_by_items(
     return bucket
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_histograms(
     offsets: Int64Array,
     leaves: Int32Array,
@@ -119,7 +120,7 @@ def count_histograms(
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def item_masks(
     offsets: Int64Array, items: Int32Array, bucket: Int64Array, tops: Int64Array
 ) -> Int64Array:
@@ -147,7 +148,7 @@ def item_masks(
     return mask
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def content_buckets(offsets: Int64Array, items: Int32Array, n_buckets: int) -> Int64Array:
     """Return a bucket for each record that depends on its content and nothing else.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SIZE, FOUND, SETS, STEPS = range(4)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def frequent_secret(
     holders: Int64Array, secret_offsets: Int64Array, secrets: Int32Array, tally: Int64Array
 ) -> tuple[int, int]:
@@ -42,7 +43,7 @@ def frequent_secret(
     return best, most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def note_mole(
     itemset: Int64Array,
     support: int,
@@ -80,7 +81,7 @@ def note_mole(
     itemsets[place, : len(itemset)] = itemset
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least_moles(
     offsets: Int64Array,
     items: Int32Array,

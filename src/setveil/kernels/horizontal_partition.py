@@ -6,8 +6,8 @@ import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.km_check import grown
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ LOW, HIGH, NODE, FRAME = range(4)
 PARENT, TERM, PAIR = range(3)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def horizontal_partition(
     offsets: Int64Array,
     items: Int32Array,
@@ -145,7 +145,7 @@ def horizontal_partition(
     return order, np.flatnonzero(is_border)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_items(
     offsets: Int64Array,
     items: Int32Array,
@@ -173,7 +173,7 @@ def count_items(
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_rows(
     offsets: Int64Array,
     items: Int32Array,

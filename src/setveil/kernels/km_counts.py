@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from setveil.kernels.buckets import first_at_least
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def wave_pairs(
     starts: Int64Array, ranks: Int32Array, first: int, last: int, column: Int64Array, width: int
 ) -> Int32Array:
@@ -42,7 +42,7 @@ def wave_pairs(
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def others_of(
     held: Int32Array, i: int, order: Int32Array, ends: Int32Array, place: Int64Array
 ) -> Int64Array:
@@ -67,7 +67,7 @@ def others_of(
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tail_costs(
     starts: Int64Array,
     ranks: Int32Array,
@@ -95,7 +95,7 @@ def tail_costs(
     return costs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cut_tails(
     starts: Int64Array,
     ranks: Int32Array,
@@ -145,7 +145,7 @@ def cut_tails(
     return part, head, offsets, items
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rare_sets(
     size: int,
     k: int,

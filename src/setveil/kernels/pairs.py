@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_pairs(offsets: Int64Array, items: Int32Array, width: int) -> Int64Array:
     """Return ``a * width + b`` for all items a before b of a row, row after row.
 

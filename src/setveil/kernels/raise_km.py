@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def holds(leaves: Int32Array, start: int, stop: int, node: int, end: int) -> bool:
     """Tell whether the sorted run of leaves has one from `node` to before `end`.
 
@@ -34,7 +35,7 @@ def holds(leaves: Int32Array, start: int, stop: int, node: int, end: int) -> boo
     return bool(low < stop and leaves[low] < end)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_frequent(
     nodes: Int64Array,
     n_nodes: int,
@@ -75,7 +76,7 @@ def is_frequent(
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_listed(nodes: Int64Array, n_nodes: int, rank: Int32Array, rare: Int64Array) -> bool:
     """Tell whether a set of nodes, sorted by rank, is among sorted rows of ranks.
 
@@ -102,7 +103,7 @@ def is_listed(nodes: Int64Array, n_nodes: int, rank: Int32Array, rare: Int64Arra
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def raised(
     itemset: Int64Array,
     steps: Int32Array,
@@ -141,7 +142,7 @@ def raised(
     return cost
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pick(
     nodes: Int64Array,
     kept: BoolArray,
@@ -169,7 +170,7 @@ def pick(
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_more_specific(a: Int64Array, n_a: int, b: Int64Array, n_b: int, rank: Int32Array) -> bool:
     """Compare nodes sorted by rank, from the last on: the greater rank wins, else the shorter.
 
@@ -182,7 +183,7 @@ def is_more_specific(a: Int64Array, n_a: int, b: Int64Array, n_b: int, rank: Int
     return bool(n_a < n_b)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push(heap: Int64Array, size: int, costs: Int64Array, made: int) -> None:
     """Put a candidate onto a heap of `size`, the cheapest on top; there is room for it.
 
@@ -198,7 +199,7 @@ def push(heap: Int64Array, size: int, costs: Int64Array, made: int) -> None:
     heap[at] = made
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pop(heap: Int64Array, size: int, costs: Int64Array) -> int:
     """Take the cheapest candidate off a heap of `size`.
 
@@ -219,7 +220,7 @@ def pop(heap: Int64Array, size: int, costs: Int64Array) -> int:
     return int(top)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def doubled(
     steps: Int32Array, costs: Int64Array, heap: Int64Array
 ) -> tuple[Int32Array, Int64Array, Int64Array]:
@@ -234,7 +235,7 @@ def doubled(
     return more_steps, more_costs, more_heap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cheapest_ancestors(
     itemset: Int64Array,
     k: int,
@@ -295,7 +296,7 @@ def cheapest_ancestors(
     return best[:n_best]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def raise_cut(
     node: int, parents: Int32Array, ends: Int32Array, extra: Int64Array, closed: BoolArray
 ) -> int:

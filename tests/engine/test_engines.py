@@ -181,6 +181,20 @@ def test_spark_passes_errors_on_in_words(spark):
         spark.map_reduce([0], divide, operator.add)
 
 
+def unseen(_):
+    import gc
+
+    return "numba" in sys.modules and gc.get_freeze_count() > 100_000
+
+
+@pytest.mark.spark
+def test_what_workers_load_is_loaded_once_and_not_looked_through_after_each_task(spark):
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    assert spark.map_reduce([0], unseen, operator.and_)
+
+
 def test_spark_refuses_a_place_that_is_none():
     with pytest.raises(ParameterError, match="no place where Spark runs"):
         Spark(master="http://here")

@@ -37,7 +37,7 @@ ALLOWED = {
     "text": {"errors", "kernels", "data"},
     "release": {"errors", "registry", "kernels", "data"},
     "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
-    "engine": {"errors"},
+    "engine": {"errors", "kernels"},
     "anonymize": {
         "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
     },

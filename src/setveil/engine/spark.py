@@ -268,6 +268,7 @@ def _settings(master: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log}",
         # Batches are what kernels work on: larger than Spark's 10,000 rows, still a few MB.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.python.daemon.module": "setveil.engine.spark_daemon",
     }
     if master.startswith("local"):
         # Nothing listens to the network, and a small machine is not cut into 200 parts.

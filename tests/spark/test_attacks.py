@@ -10,6 +10,7 @@ import pytest
 from setveil.anonymize import Disassociate
 from setveil.attack import (
     ABA,
+    EC,
     GBA,
     MDA,
     MRA,
@@ -26,9 +27,10 @@ from setveil.attack import (
 )
 from setveil.attack.semantic_prior import study
 from setveil.data import TransactionTable
+from setveil.data.embeddings import Vectors
 from setveil.errors import NotApplicable
 from setveil.registry import name_of
-from setveil.relatedness import NGD, RecordCounts
+from setveil.relatedness import NGD, Combined, Embedding, RecordCounts
 from setveil.release import publish_sets
 from setveil.spark import DistributedChunks
 from setveil.spark.attacks import block_rng, joined_guess, reassociate
@@ -130,7 +132,9 @@ def sets(table):
 
 
 @pytest.mark.parametrize(
-    "attack", [MDA(), TBA(), WBA(), GBA(context=2), RBA()], ids=lambda attack: type(attack).__name__
+    "attack",
+    [MDA(), TBA(), WBA(), GBA(context=2), RBA(), EC()],
+    ids=lambda attack: type(attack).__name__,
 )
 def test_tables(spark, sets, source, attack):
     there = DistributedRelease.from_release(sets, spark)
@@ -140,6 +144,16 @@ def test_tables(spark, sets, source, attack):
     expected = attack.run(sets, relatedness=source, rng=np.random.default_rng(2))
     assert found.to_json() == expected.to_json()
     assert found.tables
+
+
+def test_tables_by_several_sources(spark, table, sets, source):
+    rng = np.random.default_rng(4)
+    words = table.vocabulary.names[:-2]
+    vectors = Vectors(words=words, vectors=rng.normal(size=(len(words), 5)))
+    several = Combined(parts=((1.0, source), (1.0, Embedding(vectors))))
+    there = DistributedRelease.from_release(sets, spark)
+    found = eliminate_distributed(EC(), there, relatedness=several).collect()
+    assert found.to_json() == EC().run(sets, relatedness=several).to_json()
 
 
 def test_wrong_tables(spark, sets, chunks, source):

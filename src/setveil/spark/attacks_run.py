@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.attack.elimination import DistanceAttack
+from setveil.attack.ensemble import EC
 from setveil.attack.linkage import Linkage
 from setveil.attack.pieces import DISASSOCIATED
 from setveil.errors import NotApplicable
@@ -33,7 +34,9 @@ def check_parts(attack: Any) -> None:  # noqa: ANN401  (any attack)
     Traceback (most recent call last):
     setveil.errors.NotApplicable: ra does not look at parts of a release by themselves. To fix: ...
     """
-    in_parts = isinstance(attack, DistanceAttack | Linkage) or attack.applies_to == DISASSOCIATED
+    in_parts = (
+        isinstance(attack, DistanceAttack | EC | Linkage) or attack.applies_to == DISASSOCIATED
+    )
     if not in_parts:
         raise NotApplicable(
             f"{name_of(type(attack))} does not look at parts of a release by themselves",
@@ -54,7 +57,7 @@ def run_attack(
     Parameters
     ----------
     attack
-        One that looks at tables (``mda``, ``tba``, ``wba``, ``gba``, ``rba``), at clusters
+        One that looks at tables (``mda``, ``tba``, ``wba``, ``gba``, ``rba``, ``ec``), at clusters
         (those on disassociated releases) or at records (``linkage``).
     release
         What is attacked.

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from setveil.attack.elimination import DistanceAttack, Eliminated, guessed
-from setveil.attack.elimination_guess import EliminationGuess
-from setveil.attack.tables import DistanceTable, Gaps, Target, distance_table
+from setveil.attack.elimination_guess import EliminationGuess, TableGuess
+from setveil.attack.ensemble import EC, guess_table
+from setveil.attack.evidence import CellRows, Evidence
+from setveil.attack.tables import Contexts, DistanceTable, Gaps, Target, distance_table
+from setveil.attack.word_vectors import Shown
 from setveil.engine.spark import spoken_errors
 from setveil.errors import NotApplicable
 from setveil.registry import name_of
@@ -25,10 +28,12 @@ from setveil.spark.risk_drawing import numbered
 from setveil.spark.table import ITEMS, RECORD
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     import pyarrow as pa
     from pyspark import Broadcast
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
     from setveil.data.table import Int64Array
     from setveil.relatedness.base import Relatedness
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
 GROUP, GIVER = "part", "giver"
 SEEN = f"{RECORD} bigint, groups array<int>, context array<int>, shown int"
 TABLES = (
-    "part int, records array<bigint>, distances array<double>, rows array<int>, "
+    "part int, records array<bigint>, cells array<double>, rows array<int>, "
     "columns array<int>, decided array<double>, threshold double, "
     "asked bigint, bare bigint, unknown bigint"
 )
@@ -48,8 +53,8 @@ class Knowledge(NamedTuple):
 
     Parameters
     ----------
-    attack, relatedness
-        Who attacks, and by what.
+    attack, source
+        Who attacks, and by what: a relatedness, or for ``ec`` what evidence it gives.
     members
         What each generalized item may stand for.
     clear
@@ -58,8 +63,8 @@ class Knowledge(NamedTuple):
         The items in clear, and whether the source knows them.
     """
 
-    attack: DistanceAttack
-    relatedness: Relatedness
+    attack: DistanceAttack | EC
+    source: Relatedness | Evidence
     members: tuple[tuple[str, ...], ...]
     clear: Int64Array
     names: tuple[str, ...]
@@ -68,14 +73,15 @@ class Knowledge(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DistributedElimination:
-    """What became of the distance table of each generalized item, over many machines.
+    """What became of the table of each generalized item, over many machines.
 
     Parameters
     ----------
     frame
         A row for each generalized item of several members: its number (``part``), the records,
-        their distances row by row, the eliminated cells in order with what decided each, and how
-        many rows were asked for, had no context, and had an unknown one.
+        their cells row by row (distances, or for ``ec`` what speaks against them), those that
+        are eliminated in order with what decided each, and how many rows were asked for, had no
+        context, and had an unknown one.
     control
         The same with contexts exchanged between records; None if it was not asked for.
     attack
@@ -103,24 +109,8 @@ class DistributedElimination:
     def _guess(self, frame: DataFrame, control: EliminationGuess | None) -> EliminationGuess:
         with spoken_errors():
             rows = frame.orderBy(GROUP).collect()
-        tables, results = [], []
-        for row in rows:
-            if not row["records"]:
-                continue
-            members = self.members[row[GROUP]]
-            distances = np.array(row["distances"]).reshape(-1, len(members))
-            records = np.array(row["records"], dtype=np.int64)
-            tables.append(
-                DistanceTable(
-                    group=row[GROUP],
-                    members=members,
-                    records=records,
-                    contexts=(),
-                    distances=distances,
-                )
-            )
-            cells = np.array([row["rows"], row["columns"]], dtype=np.int64).T
-            results.append(Eliminated(cells, np.array(row["decided"]), row["threshold"]))
+        found = [self._table(row) for row in rows if row["records"]]
+        tables = tuple(found) if self.attack == "ec" else _by_distance(found)
         asked, bare, unknown = (
             sum(row[name] for row in rows) for name in ("asked", "bare", "unknown")
         )
@@ -128,20 +118,49 @@ class DistributedElimination:
             rows=asked,
             without_context=bare,
             context_unknown=unknown,
-            without_distance=asked - bare - unknown - sum(len(t.records) for t in tables),
+            without_distance=asked - bare - unknown - sum(len(table.records) for table in found),
             unknown_context=self.unknown[0],
             unknown_members=self.unknown[1],
         )
         return EliminationGuess(
             attack=self.attack,
-            tables=guessed(tables, results),
+            tables=tables,
             notes=gaps.sentences(),
             control=control,
         )
 
+    def _table(self, row: Row) -> TableGuess:
+        members = self.members[row[GROUP]]
+        return TableGuess(
+            group=row[GROUP],
+            members=members,
+            records=np.array(row["records"], dtype=np.int64),
+            scores=np.array(row["cells"]).reshape(-1, len(members)),
+            eliminated=np.array([row["rows"], row["columns"]], dtype=np.int64).T,
+            decided=np.array(row["decided"]),
+            threshold=row["threshold"],
+        )
+
+
+def _by_distance(found: Sequence[TableGuess]) -> tuple[TableGuess, ...]:
+    """Return guesses whose scores are distances as the attacks here score them."""
+    tables = [
+        DistanceTable(
+            group=each.group,
+            members=each.members,
+            records=each.records,
+            contexts=(),
+            distances=each.scores,
+        )
+        for each in found
+    ]
+    return guessed(
+        tables, [Eliminated(each.eliminated, each.decided, each.threshold) for each in found]
+    )
+
 
 def eliminate_distributed(
-    attack: DistanceAttack,
+    attack: DistanceAttack | EC,
     release: DistributedRelease,
     *,
     relatedness: Relatedness,
@@ -153,7 +172,8 @@ def eliminate_distributed(
     Parameters
     ----------
     attack
-        ``mda``, ``tba``, ``wba``, ``gba`` or ``rba``: those that look at one table at a time.
+        ``mda``, ``tba``, ``wba``, ``gba``, ``rba`` or ``ec``: those that look at one table at a
+        time.
     release
         What is attacked; a table must fit a worker.
     relatedness
@@ -174,7 +194,7 @@ def eliminate_distributed(
     NotApplicable
         The attack looks at more than one table, or the release has another form.
     """
-    if not isinstance(attack, DistanceAttack):
+    if not isinstance(attack, DistanceAttack | EC):
         raise NotApplicable(
             f"{name_of(type(attack))} does not look at one table at a time",
             fix="use --engine local",
@@ -184,6 +204,9 @@ def eliminate_distributed(
     if not isinstance(form, SetGeneralizedRelease):
         raise NotApplicable(f"a release of the form {form.form!r} has no generalized items")
     knowledge, unknown = _known(attack, form, relatedness)
+    if isinstance(attack, EC):
+        shown = Shown(form.groups, table.supports, table.n_records)
+        knowledge = knowledge._replace(source=Evidence.of(relatedness, shown))
     table = numbered(table)
     shared = table.broadcast(knowledge)
     seen = map_batches(table.frame.select(ITEMS, RECORD), partial(see, shared=shared), SEEN)
@@ -198,7 +221,7 @@ def eliminate_distributed(
 
 
 def _known(
-    attack: DistanceAttack, form: SetGeneralizedRelease, relatedness: Relatedness
+    attack: DistanceAttack | EC, form: SetGeneralizedRelease, relatedness: Relatedness
 ) -> tuple[Knowledge, tuple[tuple[str, ...], tuple[str, ...]]]:
     """Ask the source which terms it knows; refuse one that knows no member."""
     names = tuple(group[0] for group in form.groups if len(group) == 1)
@@ -288,21 +311,17 @@ def attack_table(cells: pa.Table, shared: Broadcast[Knowledge]) -> pa.Table:
     offsets, items = rows_of(cells["context"])
     used = [row.astype(np.int64) for row in np.split(items, offsets[1:-1])]
     target = Target(group=group, members=known.members[group], records=cells[RECORD].to_numpy())
-    made = distance_table(
-        target, used, known.names, relatedness=known.relatedness, context=known.attack.context
-    )
+    made = _guessed_table(known, target, used)
     bare = int(np.count_nonzero(cells["shown"].to_numpy() == 0))
     empty = int(np.count_nonzero(np.diff(offsets) == 0))
-    nothing = Eliminated(np.zeros((0, 2), dtype=np.int64), np.zeros(0), None)
-    result = known.attack.eliminate(made.distances) if len(made.records) else nothing
     row = {
         "part": group,
         "records": made.records.tolist(),
-        "distances": made.distances.ravel().tolist(),
-        "rows": result.cells[:, 0].tolist(),
-        "columns": result.cells[:, 1].tolist(),
-        "decided": result.decided.tolist(),
-        "threshold": None if result.threshold is None else float(result.threshold),
+        "cells": made.scores.ravel().tolist(),
+        "rows": made.eliminated[:, 0].tolist(),
+        "columns": made.eliminated[:, 1].tolist(),
+        "decided": made.decided.tolist(),
+        "threshold": None if made.threshold is None else float(made.threshold),
         "asked": len(used),
         "bare": bare,
         "unknown": empty - bare,
@@ -312,3 +331,49 @@ def attack_table(cells: pa.Table, shared: Broadcast[Knowledge]) -> pa.Table:
         pa.int32(), pa.list_(count), real, whole, whole, real, pa.float64(), count, count, count,
     )  # fmt: skip
     return pa.Table.from_pylist([row], pa.schema(list(zip(row, kinds, strict=True))))
+
+
+def _guessed_table(known: Knowledge, target: Target, used: list[Int64Array]) -> TableGuess:
+    """Attack a table; of a distance attack the scores are the distances as they are."""
+    if isinstance(known.attack, EC):
+        assert isinstance(known.source, Evidence), "ec was given evidence"
+        there = np.array([len(own) > 0 for own in used], dtype=bool)
+        rows = CellRows(
+            group=target.group,
+            members=target.members,
+            records=target.records[there],
+            contexts=tuple(own for own in used if len(own)),
+        )
+        none = np.zeros(0, dtype=np.int64)
+        names = Contexts(names=known.names, offsets=np.zeros(1, dtype=np.int64), items=none)
+        if len(rows.records):
+            return guess_table(rows, known.source, names)
+        return _nothing(target)
+    assert not isinstance(known.source, Evidence), "distances come from a relatedness"
+    made = distance_table(
+        target, used, known.names, relatedness=known.source, context=known.attack.context
+    )
+    if not len(made.records):
+        return _nothing(target)
+    result = known.attack.eliminate(made.distances)
+    return TableGuess(
+        group=target.group,
+        members=target.members,
+        records=made.records,
+        scores=made.distances,
+        eliminated=result.cells,
+        decided=result.decided,
+        threshold=result.threshold,
+    )
+
+
+def _nothing(target: Target) -> TableGuess:
+    """Return the guess about a table without a row that can be attacked."""
+    return TableGuess(
+        group=target.group,
+        members=target.members,
+        records=np.zeros(0, dtype=np.int64),
+        scores=np.zeros((0, len(target.members))),
+        eliminated=np.zeros((0, 2), dtype=np.int64),
+        decided=np.zeros(0),
+    )

@@ -47,15 +47,21 @@ def first_files(folder: Path, number: int, into: Path) -> Path:
     return into
 
 
-def measured(folder: Path, cores: int, method: str) -> dict[str, Any]:
-    """Run one case in a process of its own: its memory is nobody else's."""
+def printed_by(module: str, *arguments: object) -> dict[str, Any]:
+    """Run a module of the benchmarks and return the object that it prints last."""
     done = subprocess.run(  # noqa: S603  (our own module)
-        [sys.executable, "-m", "benchmarks.spark_case", str(folder), str(cores), method],
+        [sys.executable, "-m", module, *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def measured(folder: Path, cores: int, method: str) -> dict[str, Any]:
+    """Run one case in a process of its own: its memory is nobody else's."""
+    found = printed_by("benchmarks.spark_case", folder, cores, method)
     found["total"] = sum(found["seconds"].values())
     print(f"{found['records']:,} records, {cores} cores: {json.dumps(found)}", file=sys.stderr)
     return found
@@ -75,7 +81,9 @@ def run(*, small: bool, method: str = "fast") -> list[Row]:
         cases = [first_files(folder / "all", size, folder / f"first-{size}") for size in sizes]
         two = [measured(case, 2, method) for case in cases]
         one = measured(cases[0], 1, method)
-    return rows_of(two, one, f"AOL look-alike, Gather {method}, k = 5")
+    records, most = (2_000, 500) if small else (20_000, 5_000)
+    losses = printed_by("benchmarks.spark_loss", records, most)
+    return rows_of(two, one, f"AOL look-alike, Gather {method}, k = 5") + lost(losses, records)
 
 
 def rows_of(two: list[dict[str, Any]], one: dict[str, Any], what: str) -> list[Row]:
@@ -114,6 +122,18 @@ def rows_of(two: list[dict[str, Any]], one: dict[str, Any], what: str) -> list[R
             value=one["total"] / two[0]["total"], unit="× faster")
     )  # fmt: skip
     return rows + extrapolated(two)
+
+
+def lost(found: dict[str, Any], records: int) -> list[Row]:
+    """Return how much more is lost in buckets than on one machine."""
+    return [
+        Row(
+            name=f"{method}, {records:,} records: loss in {each['buckets']} buckets over local",
+            value=each["losses"][1] / each["losses"][0],
+            unit="×",
+        )
+        for method, each in found.items()
+    ]
 
 
 def extrapolated(found: list[dict[str, Any]]) -> list[Row]:

@@ -90,7 +90,7 @@ class Memory:
             except OSError:
                 continue  # it has ended
             _, there, rest = status.partition("VmHWM:")
-            kind = "worker" if b"pyspark.daemon" in command else "driver"
+            kind = "worker" if b"pyspark.worker" in command else "driver"
             kind = "java" if b"org.apache.spark" in command else kind
             if there:
                 self.peaks[kind] = max(self.peaks[kind], int(rest.split()[0]) / 1e3)

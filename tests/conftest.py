@@ -6,13 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from setveil.kernels import cache_directory
-
-# Two processes that compile the same kernel for different types at once may write one cache file
-# over the other's: each worker of pytest-xdist keeps its own.
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    os.environ["NUMBA_CACHE_DIR"] = str(cache_directory() / worker)
-
 settings.register_profile(
     "setveil",
     deadline=None,  # the first call of a kernel compiles it
@@ -31,6 +24,11 @@ def missing_component(what):
     pytest.skip(what)
 
 
+def pytest_collection_modifyitems(items):
+    """Put tests on Spark first: pytest-xdist gives the first eighth to one of two processes."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """Return the folder of real data named by SETVEIL_DATA."""
@@ -43,3 +41,18 @@ def data_dir():
     if not folder.is_dir():
         missing_component(f"SETVEIL_DATA names {named}, which is not a folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Return the engine on Spark, two cores of this machine; one session for the whole run."""
+    from setveil.engine.spark import Spark, missing_for_spark
+
+    missing = missing_for_spark()
+    if missing is not None:
+        missing_component(f"Spark cannot run: {missing}")
+    engine = Spark(master="local[2]")
+    session = engine.start()
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield Spark(session=session)
+    session.stop()

@@ -41,5 +41,9 @@ class ReleaseError(SetveilError):
     """A release on disk is damaged, incomplete or already there."""
 
 
+class EngineError(SetveilError):
+    """What should run the work is missing or failed."""
+
+
 class NotApplicable(SetveilError):  # noqa: N818  (a state shown as "n/a", not a failure)
     """The question has no meaning for this form of release; shown as "n/a" with the reason."""

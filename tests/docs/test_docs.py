@@ -24,9 +24,17 @@ MODULES = sorted(
 UPDATE = "UPDATE_DOCS"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_examples_of_a_page(page, tmp_path, monkeypatch):
+def case(page: Path):
+    """Return a page as a case of a test; that about Spark shares the session of other tests."""
+    marks = [pytest.mark.spark] if page.name == "spark.md" else []
+    return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", [case(page) for page in PAGES])
+def test_examples_of_a_page(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
+    if page.name == "spark.md":
+        request.getfixturevalue("spark")  # without Java it is skipped
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks_of(page):
         if block.file:

@@ -73,11 +73,6 @@ def test_the_memory_for_everything_stops_the_largest_which_is_tried_again_alone(
     assert "memory budget" in found[1].reason
 
 
-def test_each_process_gets_its_environment():
-    processes = Processes(workers=1, environments=[{"SETVEIL_TEST": "first"}])
-    assert run(processes, "__import__('os').environ['SETVEIL_TEST']", [0])[0].value == "first"
-
-
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"workers": 1, "seconds": 0}])
 def test_limits_that_cannot_be_are_refused(wrong):
     with pytest.raises(ParameterError):

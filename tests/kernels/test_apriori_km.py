@@ -157,6 +157,7 @@ def test_the_cheapest_ancestors(data, k, choice):
     found = cheapest_ancestors(
         np.array(itemset), k, data.rows.offsets, data.rows.leaves, tree.parents, tree.ends, extra,
         data.rank, data.heads, data.places, data.row_of,
+        np.empty((0, len(itemset)), dtype=np.int64),
     )  # fmt: skip
     key = (sum(extra[v] for v in found.tolist()), sorted((-data.rank[found]).tolist()))
     assert key == min(ways)

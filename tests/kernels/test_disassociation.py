@@ -18,6 +18,7 @@ from setveil.kernels.joint_clusters import share_terms
 from setveil.kernels.safe_disassociation import safe_clusters
 
 ITEMS = 8
+NONE = np.zeros(0, dtype=np.int64)
 
 
 def rows(*, most=14, items=ITEMS, least=1, min_length=1):
@@ -52,7 +53,7 @@ def split(term_offsets, terms, chunk):
 def test_clusters(records, k, more):
     k = min(k, len(records))
     most = k + more
-    order, borders = horizontal_partition(*csr(records), ITEMS, k, most)
+    order, borders = horizontal_partition(*csr(records), ITEMS, k, most, NONE)
     found = [order[a:b].tolist() for a, b in pairwise(borders)]
     assert found == plain.horizontal(records, k, most, lambda size: size >= 2 * most)
     assert min(map(len, found)) >= k
@@ -61,14 +62,14 @@ def test_clusters(records, k, more):
 
 def test_an_item_in_nearly_all_records_does_not_end_the_splitting():
     records = [frozenset({0, 1 + i % 5}) for i in range(200)] + [frozenset({6})]
-    order, borders = horizontal_partition(*csr(records), ITEMS, 3, 50)
+    order, borders = horizontal_partition(*csr(records), ITEMS, 3, 50, NONE)
     assert np.diff(borders).tolist() == [40, 40, 40, 40, 41]
     assert sorted(order.tolist()) == list(range(201))
 
 
 def test_more_records_than_fit_into_sixteen_bits():
     records = [frozenset({i % 7, 7}) for i in range(70_000)]
-    _, borders = horizontal_partition(*csr(records), ITEMS, 2, 100)
+    _, borders = horizontal_partition(*csr(records), ITEMS, 2, 100, NONE)
     assert np.diff(borders).tolist() == [10_000] * 7
     terms, chunk = vertical_partition(*csr(records), ITEMS, 2, 2)
     assert terms.tolist() == [7, 0, 1, 2, 3, 4, 5, 6]

@@ -12,6 +12,7 @@ from benchmarks import (
     query_log,
     read,
     relatedness,
+    spark,
     text,
 )
 from benchmarks.__main__ import GROUPS, page
@@ -73,6 +74,26 @@ def test_the_attack_on_hashed_items_beats_guessing():
 def test_bits_and_plain_sets_give_the_same_release():
     (row,) = coat.against_plain_python(small=True)
     assert row.value > 3  # 31 on an idle machine
+
+
+def test_a_billion_records_follow_from_the_slope():
+    def case(records, seconds):
+        return {
+            "records": records,
+            "total": seconds,
+            "seconds": {"read": seconds / 4, "anonymize": 3 * seconds / 4},
+            "megabytes": {"driver": 300, "worker": 500, "java": 900},
+        }
+
+    # 10 s to start, then 36 s for each million records: 20 core hours for a billion on two cores.
+    found = by_name(spark.rows_of([case(10**6, 46.0), case(2 * 10**6, 82.0)], case(10**6, 80), "x"))
+    assert found["1 billion records, on paper"].value == pytest.approx(20)
+    assert found["start, whatever the size (least squares)"].value == pytest.approx(10)
+    assert found["share of the time at 2,000,000 records: anonymize"].value == pytest.approx(75)
+    assert found["time per record, the slowest size over the fastest"].value == pytest.approx(
+        46 / 41
+    )
+    assert found["two cores against one, 1,000,000 records"].value == pytest.approx(80 / 46)
 
 
 def test_the_page_says_what_was_missed():

@@ -22,6 +22,7 @@ HEAVY = (
     "vl_convert",
     "pandas",
     "pyarrow",
+    "pyspark",
 )
 
 # What each part may import besides itself; read it from top to bottom as the data's way.
@@ -36,7 +37,7 @@ ALLOWED = {
     "text": {"errors", "kernels", "data"},
     "release": {"errors", "registry", "kernels", "data"},
     "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
-    "engine": {"errors"},
+    "engine": {"errors", "kernels"},
     "anonymize": {
         "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
     },
@@ -46,6 +47,10 @@ ALLOWED = {
     "tabular": {
         "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
         "anonymize", "attack", "measure",
+    },
+    "spark": {
+        "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
+        "attack", "measure", "relatedness", "text",
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.engine.base import Engine
-    from setveil.kernels.types import BoolArray
 
 # How often a run reports for each size of sets: the kernel returns to Python so many times.
 REPORTS = 20
@@ -222,18 +221,20 @@ def raise_rare(
     )
     for node in records.nodes:
         raise_cut(node, *fixed[2:], extra, closed)
-    order, rank = _ranked(*fixed[:3], tree.depths, closed)
+    natural = np.arange(-1, len(tree) - 1, dtype=np.int32)
+    heads = rows_of_ranks(*fixed[:3], natural, closed)[3]
+    order, rank = ranked_by_supports(np.append(0, np.diff(heads)), tree.depths)
     log = np.full((len(tree), 3 + m), -1, dtype=np.int64)
     n_log = 0
     for size in range(1, m + 1):
         starts, ranks, row_of, heads, places = rows_of_ranks(*fixed[:3], rank, closed)
         if size == 1:
-            supports = np.diff(heads)
+            supports, unlisted = np.diff(heads), np.empty((0, 1), dtype=np.int64)
             for r in np.flatnonzero((supports > 0) & (supports < k)).tolist():
                 if not closed[order[r]]:
                     n_log = repair(
                         order[r : r + 1].astype(np.int64), supports[r], k, *fixed, rank, heads,
-                        places, row_of, extra, closed, log, n_log,
+                        places, row_of, extra, closed, unlisted, log, n_log,
                     )  # fmt: skip
             continue
         pool = np.empty((size - 2, len(ranks)), dtype=np.int64)
@@ -252,17 +253,17 @@ def raise_rare(
     )
 
 
-def _ranked(
-    offsets: Int64Array,
-    leaves: Int32Array,
-    parents: Int32Array,
-    depths: Int32Array,
-    closed: BoolArray,
-) -> tuple[Int32Array, Int32Array]:
-    """Return the nodes but the root in their order, and the place of each in it."""
-    rank = np.arange(-1, len(depths) - 1, dtype=np.int32)
-    heads = rows_of_ranks(offsets, leaves, parents, rank, closed)[3]
-    order = np.lexsort((-np.diff(heads), depths[1:])).astype(np.int32) + np.int32(1)
+def ranked_by_supports(supports: Int64Array, depths: Int32Array) -> tuple[Int32Array, Int32Array]:
+    """Return the nodes but the root in their order, and the place of each in it.
+
+    More general nodes come first, then those that more records hold.
+
+    >>> order, rank = ranked_by_supports(np.array([0, 1, 3, 3]), np.array([1, 2, 2, 3]))
+    >>> order.tolist(), rank.tolist()
+    ([2, 1, 3], [-1, 1, 0, 2])
+    """
+    order = np.lexsort((-supports[1:], depths[1:])).astype(np.int32) + np.int32(1)
+    rank = np.full(len(depths), -1, dtype=np.int32)
     rank[order] = np.arange(len(order))
     return order, rank
 

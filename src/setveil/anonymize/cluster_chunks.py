@@ -15,7 +15,7 @@ from setveil.kernels.horizontal_partition import horizontal_partition
 from setveil.kernels.safe_disassociation import safe_clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from fractions import Fraction
 
     from setveil.engine.base import Engine
@@ -128,17 +128,16 @@ def check_cluster_size(most: int | None, k: int) -> None:
         )
 
 
-def check_filled(table: TransactionTable) -> None:
-    """Refuse records without items, and items that are in a record twice."""
-    if table.is_bag:
+def check_filled(records: int, bare: int, *, is_bag: bool) -> None:
+    """Refuse records without items, of which there are `bare`, and items in a record twice."""
+    if is_bag:
         raise InfeasibleError(
             "a record holds an item more than once",
             fix="give sets: disassociation has no place for the second",
         )
-    bare = int(np.count_nonzero(table.lengths == 0))
     if bare:
         raise InfeasibleError(
-            f"{bare:,} of {len(table):,} records have no items, and disassociation publishes "
+            f"{bare:,} of {records:,} records have no items, and disassociation publishes "
             "nothing but items",
             fix="drop the records without items, or use gather, which can group them with others",
         )
@@ -153,6 +152,7 @@ def chunk_clusters(
     share: Fraction | None,
     engine: Engine,
     progress: Progress | None,
+    used: Sequence[int] = (),
 ) -> ClusterChunks:
     """Split records into clusters, and the items of each into chunks, through the engine.
 
@@ -171,12 +171,15 @@ def chunk_clusters(
         Works on batches of clusters.
     progress
         Told how many records are done.
+    used
+        Items that a larger table has been split by, of which this is a part.
     """
     order = table.canonical_order()
     ordered = table.take(order)
     within, borders = horizontal_partition(
-        ordered.offsets, ordered.items, table.n_items, k, min(most, len(table) + 1)
-    )
+        ordered.offsets, ordered.items, table.n_items, k, min(most, len(table) + 1),
+        np.array(used, dtype=np.int64),
+    )  # fmt: skip
     clustered = ordered.take(within)
     caps = None if share is None else caps_of(np.diff(borders), share)
     # Batches end at borders of clusters: the last border up to each multiple of their size.

@@ -23,7 +23,7 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.disassociating import Plan, publish_disassociated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from setveil.data.table import TransactionTable
@@ -69,15 +69,17 @@ class DisassociationMethod:
         share: Fraction | None,
         engine: Engine | None,
         progress: Progress | None,
+        used: Sequence[int] = (),
     ) -> Anonymization:
-        """Return the release of `table`; `share` is as in :func:`chunk_clusters`."""
+        """Return the release of `table`; `share` and `used` are as in :func:`chunk_clusters`."""
         check_enough(table, self.k)
-        check_filled(table)
+        bare = int(np.count_nonzero(table.lengths == 0))
+        check_filled(len(table), bare, is_bag=table.is_bag)
         runs_on = engine or Local()
         m = min(self.m, table.n_items)  # no set has more items than there are
         chunks = chunk_clusters(
             table, k=self.k, m=m, most=self.split_from, share=share, engine=runs_on,
-            progress=progress,
+            progress=progress, used=used,
         )  # fmt: skip
         log = _told(chunks, self.k, self.split_from)
         figures = {"clusters": len(chunks.sizes), "removed": len(chunks.removed)}

@@ -114,7 +114,7 @@ class Partition:
         rows = replace(rows, offsets=offsets, leaves=leaves)
         # Canonical order puts the longest first, so records without items stand at the end.
         n_filled = int(np.count_nonzero(np.diff(rows.offsets)))
-        self._check_empty(len(rows) - n_filled, n_filled)
+        self.check_empty(len(rows) - n_filled, n_filled)
         group, cover, log = self._split(rows, n_filled, progress)
         if n_filled < len(rows):
             group[n_filled:] = group[:n_filled].max(initial=-1) + 1
@@ -146,7 +146,8 @@ class Partition:
             figures={"clusters": clusters},
         )
 
-    def _check_empty(self, n_empty: int, n_filled: int) -> None:
+    def check_empty(self, n_empty: int, n_filled: int) -> None:
+        """Refuse data in which records without items, or those with items, are too few."""
         if 0 < n_empty < self.k:
             raise InfeasibleError(
                 f"{n_empty} records have no items, but k is {self.k}: Partition can publish an "

@@ -56,6 +56,17 @@ def check_m(m: int) -> None:
         raise ParameterError(f"m is {m!r}", fix="use a whole number of at least 1")
 
 
+def check_recodable(n_records: int, n_filled: int, k: int) -> None:
+    """Refuse data in which even the root is rare, by the numbers of records and of filled ones."""
+    check_enough(range(n_records), k)
+    if 0 < n_filled < k:
+        raise InfeasibleError(
+            f"only {n_filled} records have items, but k is {k}: even the root of the taxonomy "
+            "would be too rare",
+            fix=f"use k of at most {n_filled}",
+        )
+
+
 def recodable_rows(table: TransactionTable, taxonomy: Taxonomy, k: int) -> LeafRows:
     """Return the records as sorted sets of leaves; refuse data in which even the root is rare.
 
@@ -64,14 +75,7 @@ def recodable_rows(table: TransactionTable, taxonomy: Taxonomy, k: int) -> LeafR
     >>> recodable_rows(table, Taxonomy.balanced(["a", "b"]), 2).leaves.tolist()
     [1, 2, 1]
     """
-    check_enough(table, k)
-    n_filled = int(np.count_nonzero(table.lengths))
-    if 0 < n_filled < k:
-        raise InfeasibleError(
-            f"only {n_filled} records have items, but k is {k}: even the root of the taxonomy "
-            "would be too rare",
-            fix=f"use k of at most {n_filled}",
-        )
+    check_recodable(len(table), int(np.count_nonzero(table.lengths)), k)
     rows = leaf_rows(table, taxonomy)
     offsets, leaves = distinct_in_rows(rows.offsets, rows.leaves)
     return replace(rows, offsets=offsets, leaves=leaves)

@@ -178,13 +178,13 @@ class DistanceAttack:
         made = distance_tables(release, relatedness, context=self.context, contexts=contexts)
         return EliminationGuess(
             attack=name_of(type(self)),
-            tables=_guessed(made.tables, [self.eliminate(table.distances) for table in made]),
+            tables=guessed(made.tables, [self.eliminate(table.distances) for table in made]),
             notes=made.gaps.sentences(),
             control=control,
         )
 
 
-def _guessed(
+def guessed(
     tables: Sequence[DistanceTable], results: Sequence[Eliminated]
 ) -> tuple[TableGuess, ...]:
     """Return the guesses: an eliminated cell scores above all that are kept, then by distance."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from setveil.attack.base import check_applies
 from setveil.attack.elimination_guess import EliminationGuess, TableGuess
-from setveil.attack.evidence import CellTables, Evidence, cell_tables, double_centred
+from setveil.attack.evidence import CellRows, CellTables, Evidence, cell_tables, double_centred
 from setveil.attack.explain import Reason, reasons
 from setveil.attack.tables import Contexts
+from setveil.attack.word_vectors import Shown
 from setveil.registry import register
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class EC:
         """
         check_applies("ec", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        evidence = Evidence.of(relatedness, release)
+        evidence = Evidence.of(relatedness, Shown.by(release))
         mixed = Contexts.of(release).exchanged(rng)
         control = _guess(cell_tables(release, relatedness, contexts=mixed), evidence, None)
         return _guess(cell_tables(release, relatedness), evidence, control)
@@ -103,27 +104,26 @@ class EC:
 def _guess(
     made: CellTables, evidence: Evidence, control: EliminationGuess | None
 ) -> EliminationGuess:
-    found = []
-    for table in made.tables:
-        said = evidence.about(table, made.contexts)
-        against = -added_up(
-            [cells for name, cells in sorted(said.items()) if name.partition(".")[2] in QUESTIONS]
-        )
-        gone = np.argwhere(~best_cells(-against))
-        decided = against[gone[:, 0], gone[:, 1]]
-        order = np.argsort(-decided, kind="stable")
-        found.append(
-            TableGuess(
-                group=table.group,
-                members=table.members,
-                records=table.records,
-                scores=against,
-                eliminated=gone[order],
-                decided=decided[order],
-            )
-        )
-    return EliminationGuess(
-        attack="ec", tables=tuple(found), notes=made.gaps.sentences(), control=control
+    found = tuple(guess_table(table, evidence, made.contexts) for table in made.tables)
+    return EliminationGuess(attack="ec", tables=found, notes=made.gaps.sentences(), control=control)
+
+
+def guess_table(table: CellRows, evidence: Evidence, contexts: Contexts) -> TableGuess:
+    """Return what evidence says about the cells of one generalized item."""
+    said = evidence.about(table, contexts)
+    against = -added_up(
+        [cells for name, cells in sorted(said.items()) if name.partition(".")[2] in QUESTIONS]
+    )
+    gone = np.argwhere(~best_cells(-against))
+    decided = against[gone[:, 0], gone[:, 1]]
+    order = np.argsort(-decided, kind="stable")
+    return TableGuess(
+        group=table.group,
+        members=table.members,
+        records=table.records,
+        scores=against,
+        eliminated=gone[order],
+        decided=decided[order],
     )
 
 

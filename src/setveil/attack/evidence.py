@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from setveil.attack.tables import Target
+    from setveil.attack.word_vectors import Shown
     from setveil.data.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
@@ -159,6 +160,7 @@ class Evidence:
 
     Examples
     --------
+    >>> from setveil.attack.word_vectors import Shown
     >>> from setveil.data import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.set_generalized import publish_sets
@@ -167,7 +169,7 @@ class Evidence:
     >>> corpus = [["fever", "flu"], ["flu"], ["toe", "gout"], ["gout"], ["fever", "toe"]]
     >>> ngd = NGD(RecordCounts.from_rows(corpus))
     >>> cells = cell_tables(release, ngd)
-    >>> found = Evidence.of(ngd, release).about(cells.tables[0], cells.contexts)
+    >>> found = Evidence.of(ngd, Shown.by(release)).about(cells.tables[0], cells.contexts)
     >>> sorted(found)
     ['0.bayes', '0.near', '0.pmi', '0.pmi_best']
     >>> found["0.pmi"].round(2).tolist()
@@ -179,7 +181,7 @@ class Evidence:
     vectors: Mapping[str, TermVectors]
 
     @classmethod
-    def of(cls, relatedness: Relatedness, release: SetGeneralizedRelease) -> Evidence:
+    def of(cls, relatedness: Relatedness, release: Shown) -> Evidence:
         """Take a relatedness apart, and look up the vectors of the terms of a release."""
         parts = (
             [part for _, part in relatedness.parts]

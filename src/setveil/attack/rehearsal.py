@@ -15,6 +15,7 @@ from setveil.attack.evidence import (
     double_centred,
 )
 from setveil.attack.tables import Contexts
+from setveil.attack.word_vectors import Shown
 from setveil.data.table import TransactionTable
 from setveil.errors import InfeasibleError, InputError, NotApplicable
 from setveil.release.set_generalized import SetGeneralizedRelease
@@ -84,7 +85,7 @@ def described(
     >>> found.cells.members, found.features.shape
     (('flu', 'gout'), (4, 19))
     """
-    evidence = Evidence.of(relatedness, release)
+    evidence = Evidence.of(relatedness, Shown.by(release))
     shown = Contexts.of(release)
     taught = {name: vectors.taught(shown) for name, vectors in evidence.vectors.items()}
     evidence = replace(evidence, vectors=taught)

@@ -99,6 +99,7 @@ class SemanticPrior:
         relatedness: Relatedness,
         rng: np.random.Generator | None = None,
         progress: Progress | None = None,
+        studied: Studied | None = None,
     ) -> ReassociationGuess:
         """Return the records put together by counts and meaning.
 
@@ -113,6 +114,8 @@ class SemanticPrior:
             same way.
         progress
             Told how many clusters are done.
+        studied
+            What a whole release teaches, where a part of it is attacked.
 
         Raises
         ------
@@ -122,13 +125,9 @@ class SemanticPrior:
         check_applies("semantic-prior", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
         found = pools(release)
-        notes = list(check_known(found, relatedness))
-        evidence = TermEvidence.of(relatedness, release)
         if progress is not None:
             progress("learning", 0, len(found))
-        learned = learn(release, evidence)
-        if not learned.weights.any():
-            notes.append("the record chunks teach nothing: terms are attached by counts alone")
+        evidence, learned, notes = studied or study(release, relatedness)
         placed, pairs = [], list[tuple[int, str, str]]()
         for number, pool in enumerate(found):
             rows = list(place_by_prior(pool, rng, kinds=("record", "shared")))
@@ -259,6 +258,31 @@ class Learned:
         return np.asarray(
             np.tensordot(self.weights / self.deviations, centred(cells, sizes), axes=1).T
         )
+
+
+class Studied(NamedTuple):
+    """What a release teaches: evidence for pairs of terms, what it counts, what to say of it."""
+
+    evidence: TermEvidence
+    learned: Learned
+    notes: tuple[str, ...]
+
+
+def study(release: DisassociatedRelease, relatedness: Relatedness) -> Studied:
+    """Learn from a whole release what is needed to attack each of its clusters.
+
+    Raises
+    ------
+    NotApplicable
+        The source of relatedness knows no anchor, or nothing that is to be attached.
+    """
+    notes = check_known(pools(release), relatedness)
+    evidence = TermEvidence.of(relatedness, release)
+    learned = learn(release, evidence)
+    if not learned.weights.any():
+        said = "the record chunks teach nothing: terms are attached by counts alone"
+        notes = (*notes, said)
+    return Studied(evidence, learned, notes)
 
 
 def learn(release: DisassociatedRelease, evidence: TermEvidence) -> Learned:

@@ -305,7 +305,7 @@ def distance_tables(
     for target in attacked:
         own = [here[record] for record in target.records.tolist()]
         used = [items[familiar[items]] for items in own]
-        table = _table(target, used, here.names, relatedness=relatedness, context=context)
+        table = distance_table(target, used, here.names, relatedness=relatedness, context=context)
         empty, unknown = (sum(not len(items) for items in rows) for rows in (own, used))
         bare, lost = bare + empty, lost + unknown - empty
         apart += len(own) - unknown - len(table.records)
@@ -326,7 +326,7 @@ def _named(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> tuple[str, ..
     return tuple(names[i] for i in np.flatnonzero(chosen).tolist())
 
 
-def _table(
+def distance_table(
     target: Target,
     used: Sequence[Int64Array],
     names: Sequence[str],
@@ -334,7 +334,19 @@ def _table(
     relatedness: Relatedness,
     context: int | None,
 ) -> DistanceTable:
-    """Return the table of one generalized item; `used` are the known items of each record."""
+    """Return the table of one generalized item.
+
+    Parameters
+    ----------
+    target
+        The item, and the records that hold it.
+    used
+        For each of these the numbers of its known items in clear.
+    names
+        The items behind these numbers.
+    relatedness, context
+        As :func:`distance_tables` has them.
+    """
     terms = np.unique(np.concatenate(used)) if used else np.empty(0, np.int64)
     pairs = relatedness.distances([names[i] for i in terms.tolist()], target.members)
     places = [np.searchsorted(terms, items) for items in used]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,31 @@ RIDGE = 0.1
 """How strongly the learned form is held back, as a share of the mean variance of a direction."""
 
 
+class Shown(NamedTuple):
+    """What a release shows of its items, all records together.
+
+    Parameters
+    ----------
+    groups
+        The members of each generalized item.
+    held
+        How many records hold each.
+    records
+        How many records there are.
+    """
+
+    groups: Sequence[tuple[str, ...]]
+    held: Int64Array
+    records: int
+
+    @classmethod
+    def by(cls, release: SetGeneralizedRelease) -> Shown:
+        """Count what a release shows."""
+        groups = release.groups
+        held = np.bincount(release.records[1], minlength=len(groups))
+        return cls(groups=groups, held=held, records=len(release))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TermVectors:
     """The directions of a release's terms, and what the release taught about them.
@@ -57,7 +82,7 @@ class TermVectors:
     >>> release, _ = publish_sets(table, [0, 1, 1, 2])
     >>> vectors = Vectors(words=("fever", "flu", "toe", "gout"),
     ...                   vectors=[[2, 1], [3, 1], [-2, 1], [-3, 1]])
-    >>> terms = TermVectors.of(vectors, release)
+    >>> terms = TermVectors.of(vectors, Shown.by(release))
     >>> terms.directions[terms.number["flu"]].tolist()
     [1.0, 0.0]
     """
@@ -69,7 +94,7 @@ class TermVectors:
     form: Floats | None = None
 
     @classmethod
-    def of(cls, vectors: Vectors, release: SetGeneralizedRelease) -> TermVectors:
+    def of(cls, vectors: Vectors, release: Shown) -> TermVectors:
         """Look up the terms that a release shows, in clear or as members."""
         terms = sorted(member for group in release.groups for member in group)
         number = {term: i for i, term in enumerate(terms)}
@@ -79,12 +104,11 @@ class TermVectors:
             rows[known] -= rows[known].mean(axis=0)
         lengths = np.linalg.norm(rows, axis=1)
         known &= lengths > 0
-        held = np.bincount(release.records[1], minlength=len(release.groups))
         shown = np.zeros(len(terms))
         for group, members in enumerate(release.groups):
             if len(members) == 1:
-                shown[number[members[0]]] = held[group]
-        weights = np.log((len(release) + 1) / (shown + 0.5))
+                shown[number[members[0]]] = release.held[group]
+        weights = np.log((release.records + 1) / (shown + 0.5))
         return cls(
             number=number,
             directions=np.where(known[:, None], rows / np.where(known, lengths, 1)[:, None], 0),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from setveil.audit.working import Told
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
+    from setveil.engine.spark import Spark
 
 TARGET = 0.1
 
@@ -47,6 +48,7 @@ def audit(
     budget: float | None = None,
     memory: int | None = None,
     workers: int | None = None,
+    engine: Spark | None = None,
     seed: int | None = None,
     title: str = "",
     description: str = "",
@@ -78,6 +80,10 @@ def audit(
     workers
         Number of processes; 0 runs everything in this one, where only the start of runs is held
         back by the budget. By default one per core, up to four.
+    engine
+        A Spark on which each run is a task, instead of processes here; `memory` and `workers` are
+        its own matter then. What a run leaves behind is sent back and written here; files that
+        `relatedness` names must lie where Spark's workers find them under the same name.
     seed
         Of everything drawn at random. Without one it is drawn by the operating system and kept in
         ``private/``. A seed that others can guess is for research: do not publish releases of
@@ -103,7 +109,9 @@ def audit(
     >>> found.runs[0].name, found.runs[0].verified
     ('disassociate-k5-m2', True)
     """
-    limits = Limits(budget=budget, memory=memory, workers=workers, started=time.monotonic())
+    limits = Limits(
+        budget=budget, memory=memory, workers=workers, started=time.monotonic(), engine=engine
+    )
     asked = Asked(
         target=target,
         methods=tuple(methods),

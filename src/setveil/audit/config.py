@@ -35,6 +35,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "budget": (str, int, float),
     "memory": (str, int),
     "workers": (int,),
+    "engine": (str,),
     "seed": (int,),
 }
 """What may stand in the file, and of which kinds it may be."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from setveil.audit.working import Told
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
+    from setveil.engine.spark import Spark
 
 
 def harden(
@@ -46,6 +47,7 @@ def harden(
     budget: float | None = None,
     memory: int | None = None,
     workers: int | None = None,
+    engine: Spark | None = None,
     seed: int | None = None,
     title: str = "",
     description: str = "",
@@ -61,7 +63,8 @@ def harden(
 
     Parameters
     ----------
-    table, out, taxonomy, sensitive, target, attacks, relatedness, known, memory, workers, seed
+    table, out, taxonomy, sensitive, target, attacks, relatedness, known
+    memory, workers, engine, seed
         As for :func:`setveil.audit.audit`. Runs that ended before, also those of an audit into
         the same directory, are not made again.
     methods
@@ -92,7 +95,9 @@ def harden(
     >>> [run.name for run in found.runs][:2], found.chosen.risk <= 0.08
     (['disassociate-k2-m2-refinefalse', 'disassociate-k5-m2-refinefalse'], True)
     """
-    limits = Limits(budget=budget, memory=memory, workers=workers, started=time.monotonic())
+    limits = Limits(
+        budget=budget, memory=memory, workers=workers, started=time.monotonic(), engine=engine
+    )
     asked = Asked(
         target=target,
         methods=tuple(methods),

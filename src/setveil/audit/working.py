@@ -7,17 +7,20 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from setveil.audit.apart import keep, perform_apart
 from setveil.audit.changes import plain
 from setveil.audit.performing import perform
 from setveil.audit.results import FAILED, SKIPPED, RunRecord
 from setveil.engine import processes
 from setveil.engine.processes import Processes
-from setveil.kernels import cache_directory
+from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from setveil.audit.performing import Case, Job
+    from setveil.engine.processes import Outcome
+    from setveil.engine.spark import Spark
 
     Told = Callable[[RunRecord, int, int], None]
 
@@ -34,6 +37,15 @@ class Limits:
     memory: int | None
     workers: int | None
     started: float
+    engine: Spark | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("memory", "workers") if getattr(self, name) is not None]
+        if self.engine is not None and given:
+            raise ParameterError(
+                f"{given[0]} is given, but Spark decides about it",
+                fix=f"leave {given[0]} out and set spark.executor.memory or spark.cores.max",
+            )
 
     @property
     def processes(self) -> int:
@@ -46,6 +58,11 @@ class Limits:
         if self.budget is None:
             return None
         return max(self.budget - (time.monotonic() - self.started), 0.01)
+
+    @property
+    def each(self) -> float | None:
+        """Seconds for one run."""
+        return None if self.budget is None else self.budget / PART
 
     def in_words(self, state: str) -> str:
         """Return which budget was reached."""
@@ -98,7 +115,10 @@ def all_runs(case: Case, jobs: Sequence[Job], limits: Limits, told: Told | None)
             todo.append(job)
         else:
             ended(kept)
-    work = _in_processes if limits.processes else _in_this_process
+    if limits.engine is not None:
+        work = _on_spark
+    else:
+        work = _in_processes if limits.processes else _in_this_process
     for record in work(case, todo, limits):
         ended(record)
     return [found[job.id] for job in jobs]
@@ -121,31 +141,34 @@ def _in_processes(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[R
     pool = Processes(
         workers=min(limits.processes, len(jobs)),
         seconds=limits.left,
-        seconds_each=None if limits.budget is None else limits.budget / PART,
+        seconds_each=limits.each,
         memory=limits.memory,
-        environments=_caches(limits.processes),
     )
     for outcome in pool.run(perform, case, jobs):
         job = jobs[outcome.job]
+        yield outcome.value if outcome.state == processes.DONE else _unmade(job, outcome, limits)
+
+
+def _on_spark(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[RunRecord]:
+    """Make each run where Spark has a core free, and keep here what it leaves behind."""
+    from setveil.engine.spark_jobs import SparkJobs  # noqa: PLC0415  (start-up time)
+
+    assert limits.engine is not None
+    pool = SparkJobs(engine=limits.engine, seconds=limits.left, seconds_each=limits.each)
+    for outcome in pool.run(perform_apart, case, jobs):
+        job = jobs[outcome.job]
         if outcome.state == processes.DONE:
-            yield outcome.value
-        elif outcome.state == processes.FAILED:
-            yield _ended(job, FAILED, outcome.reason)
+            yield keep(outcome.value, case.store)
         else:
-            yield _ended(job, SKIPPED, limits.in_words(outcome.state))
+            yield _unmade(job, outcome, limits)
 
 
-def _caches(workers: int) -> list[dict[str, str]]:
-    """Return where each process keeps compiled kernels: the first where all others do.
-
-    Processes that compile one kernel for different types at once may write one file over the
-    other's, so each has its own place. It is compiled for once, too.
-    """
-    place = cache_directory()
-    return [
-        {"NUMBA_CACHE_DIR": str(place / f"worker-{number}" if number else place)}
-        for number in range(workers)
-    ]
+def _unmade(job: Job, outcome: Outcome, limits: Limits) -> RunRecord:
+    if outcome.state == processes.FAILED:
+        return _ended(job, FAILED, outcome.reason)
+    if outcome.state == processes.LARGE and limits.memory is None:
+        return _ended(job, FAILED, outcome.reason)
+    return _ended(job, SKIPPED, limits.in_words(outcome.state))
 
 
 def _ended(job: Job, state: str, error: str) -> RunRecord:

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from setveil.cli.anonymize_spark import (
+    Job,
+    anonymize_there,
+    refuse_beside_spark,
+    stays_on_spark,
+)
 from setveil.cli.constraints import (
     ANYTHING,
     PrivacyOption,
@@ -14,6 +20,7 @@ from setveil.cli.constraints import (
     read_constraints,
     unused_constraints,
 )
+from setveil.cli.engines import EngineOption, check_engine, engine_named
 from setveil.cli.inputs import (
     DelimiterOption,
     FormatOption,
@@ -120,10 +127,7 @@ def run(  # one parameter per option of the command line
         Literal["parquet", "jsonl", "csv"],
         typer.Option("--release-format", help="Format of the published data file."),
     ] = "parquet",
-    engine: Annotated[
-        Literal["local", "loopback"],
-        typer.Option("--engine", help="What runs the parts of the work."),
-    ] = "local",
+    engine: EngineOption = "local",
     secret_file: Annotated[
         Path | None,
         typer.Option(
@@ -138,6 +142,7 @@ def run(  # one parameter per option of the command line
     json: JsonOption = False,
 ) -> None:
     """Read, anonymize, save; each check that needs no work comes before the work."""
+    check_engine(engine)
     only_one_stdin(data, taxonomy)
     must_be_free(out, force=force, directory=True)
     if key is not None:
@@ -149,6 +154,34 @@ def run(  # one parameter per option of the command line
     drawing = _drawing(entry, secret_file, seed)
     unused = None if drawn or "rng" in drawing else seed
     _say_what_changes_nothing(entry.name, unused, engine, quiet=quiet)
+    if stays_on_spark(engine, entry.name, data, key=key is not None):
+        refuse_beside_spark(
+            entry.name,
+            {
+                "--key": key,
+                "--sensitive": sensitive,
+                "--sensitive-share": sensitive_share,
+                "--release-format": None if release_format == "parquet" else release_format,
+                "--format": format,
+            },
+        )
+        job = Job(
+            engine=engine,
+            data=data,
+            id=id,
+            item=item,
+            taxonomy=taxonomy,
+            missing=missing,
+            parents=parents,
+        )
+        public = published_params(method, params)
+        with Progress(quiet=quiet) as progress:
+            said = anonymize_there(
+                job, method, out, name=entry.name, params=public, force=force, progress=progress,
+                quiet=quiet,
+            )  # fmt: skip
+        _tell(entry.name, public, said | {"release": str(out)}, json=json, quiet=quiet)
+        return
     from setveil.release.store import save
 
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
@@ -162,7 +195,7 @@ def run(  # one parameter per option of the command line
             on_error=on_error,
             quiet=quiet,
         )
-        inputs: dict[str, Any] = {"engine": _engine(engine, seed), "progress": progress}
+        inputs: dict[str, Any] = {"engine": engine_named(engine, seed), "progress": progress}
         inputs |= drawing | read_constraints(entry, privacy, utility, quiet=quiet)
         secret: tuple[str, ...] = ()
         if sensitive is not None:
@@ -198,18 +231,34 @@ def run(  # one parameter per option of the command line
             key=made.key,
             key_file=key,
         )
-    result = {
-        "method": entry.name,
-        "params": public,
+    said = {
         "records": len(table),
         "published": len(made.release),
         "promise": None if made.promise is None else made.promise.describe(),
         "sensitive_drawn": list(secret) if drawn else None,
         "release": str(out),
         "key": None if key is None else str(key),
-        "log": [asdict(step) for step in made.log],
+        "log": made.log,
     }
-    for step in made.log:
+    _tell(entry.name, public, said, json=json, quiet=quiet)
+
+
+def _tell(
+    name: str, params: Mapping[str, Any], said: Mapping[str, Any], *, json: bool, quiet: bool
+) -> None:
+    """Print what was done, and what a user must see of how it was done."""
+    result = {
+        "method": name,
+        "params": params,
+        "records": said["records"],
+        "published": said["published"],
+        "promise": said["promise"],
+        "sensitive_drawn": said.get("sensitive_drawn"),
+        "release": said["release"],
+        "key": said.get("key"),
+        "log": [asdict(step) for step in said["log"]],
+    }
+    for step in said["log"]:
         if step.action in REMARKS:
             say(f"{step.subject}: {step.reason}" if step.reason else step.subject, quiet=quiet)
     if json:
@@ -243,7 +292,7 @@ def _check_tree(name: str, requires: frozenset[str], taxonomy: str | None) -> No
 
 def _say_what_changes_nothing(name: str, seed: int | None, engine: str, *, quiet: bool) -> None:
     """Tell that a seed has no effect here."""
-    if seed is not None and engine == "local":
+    if seed is not None and engine != "loopback":
         say(f"{name} draws nothing at random: --seed changes nothing", quiet=quiet)
 
 
@@ -281,12 +330,6 @@ def _drawing(entry: "Entry", secret_file: Path | None, seed: int | None) -> dict
             "drawn. Do not publish this release."
         )  # with --quiet too: it is a warning
     return {"rng": np.random.default_rng(seed)}
-
-
-def _engine(name: str, seed: int | None) -> Any:
-    from setveil.engine import Local, Loopback
-
-    return Local() if name == "local" else Loopback(seed=seed or 0)
 
 
 def _print(result: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setveil.cli.data_output import STDOUT
+from setveil.cli.engines import PlaceOption, check_place, spark_named
 from setveil.cli.inputs import (
     DelimiterOption,
     FormatOption,
@@ -143,6 +144,7 @@ def run(  # one parameter per option of the command line
     item: ItemOption = None,
     on_error: OnErrorOption = "stop",
     seed: SeedOption = None,
+    engine: PlaceOption = "local",
     force: Annotated[bool, typer.Option("--force", help="Replace GUESS.")] = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -153,11 +155,13 @@ def run(  # one parameter per option of the command line
     from setveil.attack import check_applies, save_guess
     from setveil.release.store import load_release
 
+    check_place(engine)
     directory = release_directory(release)
     _check_out(out, [directory, reference], relatedness, force=force, json=json)
     method = entry.target(**params)
     given = {"reference": reference, "candidates": candidates, "relatedness": relatedness}
     _must_be_told(entry.name, method, given | {"targets": targets, "second": second})
+    attacked = _on(engine, method)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
         published = load_release(directory)
@@ -205,7 +209,7 @@ def run(  # one parameter per option of the command line
         if "progress" in getattr(method, "accepts", ()):
             knowledge["progress"] = progress
         progress("attacking")
-        guess = method.run(published, **knowledge)
+        guess = attacked(published, **knowledge)
         said = []
         if explain is not None:
             progress("explaining")
@@ -226,6 +230,19 @@ def run(  # one parameter per option of the command line
         emit(result)
     else:
         _print_result(result, quiet=quiet)
+
+
+def _on(engine: str, method: Any) -> Any:
+    """Return what runs an attack: the attack itself, or Spark part by part."""
+    spark = spark_named(engine)
+    if spark is None:
+        return method.run
+    from functools import partial
+
+    from setveil.spark.attacks_run import check_parts, run_attack
+
+    check_parts(method)
+    return partial(run_attack, method, engine=spark)
 
 
 def _records(given: Mapping[str, str | None], **reading: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from setveil.cli.audit_result import line
+from setveil.cli.engines import check_place, spark_named
 from setveil.cli.inputs import only_one_stdin, read_table, read_taxonomy
 from setveil.cli.output import Progress, compiling_announced, say
 from setveil.cli.sensitive import draw_sensitive, read_sensitive
@@ -33,6 +34,7 @@ def read_case(
     given: Mapping[str, Any], out: Path, *, on_error: Literal["stop", "skip"], quiet: bool
 ) -> Read:
     """Read what the settings name."""
+    check_place(given.get("engine", "local"))
     only_one_stdin(given["data"], given.get("taxonomy"))
     _must_not_hold(out, given)
     table = read_table(
@@ -73,6 +75,7 @@ def carried_out(
             title=given.get("title") or Path(given["data"]).stem,
             description=given.get("description", ""),
             told=told,
+            engine=spark_named(given.get("engine", "local")),
             **{name: given[name] for name in PASSED if given.get(name) is not None},
             **more,
         )

@@ -85,6 +85,14 @@ WorkersOption = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", min=0, help="Processes; 0 for none beside this one."),
 ]
+RunsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="What makes the runs: local (processes of this machine), spark or spark://host:port.",
+    ),
+]
 HardenedOption = Annotated[
     str | None,
     typer.Option(

@@ -15,6 +15,7 @@ from setveil.cli.audit_options import (
     MissingItemsOption,
     OutOption,
     RelatednessOption,
+    RunsOption,
     SeveralParentsOption,
     TargetOption,
     TitleOption,
@@ -66,6 +67,7 @@ def harden(  # one parameter per option of the command line
     budget: BudgetOption = None,
     memory: MemoryOption = None,
     workers: WorkersOption = None,
+    engine: RunsOption = None,
     title: TitleOption = None,
     description: DescriptionOption = None,
     format: FormatOption = None,  # noqa: A002  (the option's name)
@@ -104,6 +106,7 @@ def harden(  # one parameter per option of the command line
         budget=budget,
         memory=memory,
         workers=workers,
+        engine=engine,
         title=title,
         description=description,
         format=format,

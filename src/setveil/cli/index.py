@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from setveil.cli.engines import PlaceOption, check_place, spark_named
 from setveil.cli.inputs import must_be_free, only_one_stdin
 from setveil.cli.output import (
     JsonOption,
@@ -48,6 +49,7 @@ def index(
         bool,
         typer.Option("--as-written", help="Keep plurals apart, as for other languages."),
     ] = False,
+    engine: PlaceOption = "local",
     force: Annotated[bool, typer.Option("--force", help="Replace INDEX.")] = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -67,6 +69,7 @@ def index(
 
     if str(out) == "-":
         raise ParameterError("an index is not a stream", fix="name a file with -o")
+    check_place(engine)
     must_be_free(out, force=force, inputs=corpus)
     only_one_stdin(*corpus)
     sources = [
@@ -79,15 +82,33 @@ def index(
         )
         for path in corpus
     ]
+    spark = spark_named(engine)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
-        built = build_index(
-            chain.from_iterable(sources), out, singulars=not as_written, progress=progress
-        )
+        if spark is not None:
+            from setveil.spark.counting import DistributedCorpus
+            from setveil.spark.counting_documents import read_documents
+
+            progress("reading")
+            texts = read_documents(
+                corpus,
+                spark,
+                format=format,
+                text_field=text_field,
+                delimiter=delimiter,
+                on_error="raise" if on_error == "stop" else on_error,
+            )
+            words = DistributedCorpus.from_texts(texts, singulars=not as_written)
+            built, empty = words.write_index(out), words.silent
+        else:
+            built = build_index(
+                chain.from_iterable(sources), out, singulars=not as_written, progress=progress
+            )
+            empty = sum(source.counts.empty for source in sources)
     for source in sources:
         _report(source, quiet=quiet)
     figures = {
         "documents": built.total,
-        "empty": sum(source.counts.empty for source in sources),
+        "empty": empty,
         "words": built.n_words,
         "occurrences": built.n_tokens,
         "bytes": out.stat().st_size,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from setveil.cli.engines import PlaceOption, check_place, spark_named
 from setveil.cli.inputs import (
     DelimiterOption,
     FormatOption,
@@ -119,6 +120,7 @@ def measure(
     item: ItemOption = None,
     on_error: OnErrorOption = "stop",
     seed: SeedOption = None,
+    engine: PlaceOption = "local",
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -133,31 +135,42 @@ def measure(
 
     from setveil.attack import load_guess
     from setveil.measure import measure_all
-    from setveil.release.store import load_key, load_release
+    from setveil.release.store import load_key, load_manifest, load_release
 
     only_one_stdin(original, taxonomy)
-    if guess is not None and key is None:
-        raise ParameterError(
-            "a guess is compared with the truth, and only the key tells it", fix="give --key KEY"
-        )
-    if by is not None and guess is None:
-        raise ParameterError("--by is about scoring a guess", fix="give --guess GUESS")
-    if relatedness is not None and guess is None:
-        raise ParameterError("--relatedness is about scoring a guess", fix="give --guess GUESS")
+    _check_scoring(guess, key, by, relatedness)
+    check_place(engine)
     directory = release_directory(release)
+    reading = {"format": format, "delimiter": delimiter, "id": id, "item": item}
+    if (spark := spark_named(engine)) is not None:
+        if guess is not None:
+            raise ParameterError("guesses are scored here", fix="leave out --engine")
+        from setveil.cli.measure_spark import measured_on
+
+        with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+            progress("measuring")
+            figures = measured_on(
+                spark,
+                directory,
+                original,
+                key=key,
+                taxonomy=None
+                if taxonomy is None
+                else read_taxonomy(taxonomy, parents=parents, quiet=quiet),
+                missing=missing,
+                sensitive=sensitive,
+                sensitive_in_tree=sensitive_in_tree,
+                seed=seed,
+                k=_promised(directory).get("k"),
+                reading=reading | {"on_error": on_error, "quiet": quiet},
+            )
+        _print_figures(figures, load_manifest(directory).form, json=json)
+        return
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
         published = load_release(directory)
         private = None if key is None else load_key(key)
-        table = read_table(
-            original,
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
-        )
+        table = read_table(original, **reading, on_error=on_error, quiet=quiet)
         secret = () if sensitive is None else read_sensitive(sensitive, table)
         tree = None
         if taxonomy is not None:
@@ -191,14 +204,34 @@ def measure(
             )
     if by is not None:
         _print_parts(parts, by, json=json)
-    elif json:
-        emit(figures)
-    elif guess is not None:
+    elif guess is not None and not json:
         _print_scores(figures)
     else:
-        meanings = MEANINGS | IN_A_RECONSTRUCTION.get(published.form, {})
-        rows = [(name, value, meanings.get(name, "")) for name, value in figures.items()]
-        print_table(["measure", "value", "meaning"], rows)
+        _print_figures(figures, published.form, json=json)
+
+
+def _check_scoring(
+    guess: Path | None, key: Path | None, by: str | None, relatedness: str | None
+) -> None:
+    """Refuse options that only make sense together."""
+    if guess is not None and key is None:
+        raise ParameterError(
+            "a guess is compared with the truth, and only the key tells it", fix="give --key KEY"
+        )
+    if by is not None and guess is None:
+        raise ParameterError("--by is about scoring a guess", fix="give --guess GUESS")
+    if relatedness is not None and guess is None:
+        raise ParameterError("--relatedness is about scoring a guess", fix="give --guess GUESS")
+
+
+def _print_figures(figures: "Mapping[str, Any]", form: str, *, json: bool) -> None:
+    """Print each measure with what it means for a form of release."""
+    if json:
+        emit(dict(figures))
+        return
+    meanings = MEANINGS | IN_A_RECONSTRUCTION.get(form, {})
+    rows = [(name, value, meanings.get(name, "")) for name, value in figures.items()]
+    print_table(["measure", "value", "meaning"], rows)
 
 
 def _promised(directory: str | Path) -> "Mapping[str, Any]":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from setveil.cli.engines import PlaceOption, check_place, spark_named
 from setveil.cli.inputs import release_directory
 from setveil.cli.output import (
     UNDECIDED,
@@ -45,6 +46,7 @@ def verify(
             "Without it: what the release promises.",
         ),
     ] = None,
+    engine: PlaceOption = "local",
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -57,13 +59,22 @@ def verify(
     """
     from setveil.release.store import load_release
 
+    check_place(engine)
     directory = release_directory(release)
+    spark = spark_named(engine)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
         asked = _asked(directory, guarantee)
-        published = load_release(directory)
-        progress("checking")
-        verdicts = [(each, each.check(published)) for each in asked]
+        if spark is not None:
+            from setveil.spark.stored import open_release
+
+            opened = open_release(directory, spark)
+            progress("checking")
+            verdicts = [(each, opened.check(each)) for each in asked]
+        else:
+            published = load_release(directory)
+            progress("checking")
+            verdicts = [(each, each.check(published)) for each in asked]
     code = _exit_code([verdict for _, verdict in verdicts])
     if json:
         emit(

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 TICK = 0.2
 """Seconds between looks at clock and memory."""
@@ -68,8 +68,6 @@ class Processes:
     memory
         Bytes for all processes together, this one included. Where it is exceeded, the largest job
         is stopped; it is tried once more alone, after all others, if it was not alone.
-    environments
-        For the first, second, … process what its environment has besides ours; none for more.
 
     Examples
     --------
@@ -82,7 +80,6 @@ class Processes:
     seconds: float | None = None
     seconds_each: float | None = None
     memory: int | None = None
-    environments: Sequence[Mapping[str, str]] = ()
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -106,21 +103,19 @@ class _Worker:
 
     process: subprocess.Popen[bytes]
     words: IO[bytes]
-    slot: int
     job: int | None = None
     since: float = 0.0
 
     @classmethod
-    def started(cls, start: bytes, slot: int, environment: Mapping[str, str]) -> _Worker:
+    def started(cls, start: bytes) -> _Worker:
         words = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
         process = subprocess.Popen(  # noqa: S603  (our own module)
             [sys.executable, "-m", "setveil.engine.worker", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=words,
-            env={**os.environ, **environment},
         )
-        worker = cls(process=process, words=words, slot=slot)
+        worker = cls(process=process, words=words)
         worker.send(start)
         return worker
 
@@ -207,10 +202,7 @@ class _Pool:
         if free:
             worker = free[0]
         else:
-            slot = min(set(range(len(self.workers) + 1)) - {each.slot for each in self.workers})
-            environments = self.limits.environments
-            environment = environments[slot] if slot < len(environments) else {}
-            worker = _Worker.started(self.start, slot, environment)
+            worker = _Worker.started(self.start)
             self.workers.append(worker)
             self.selector.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
         worker.job, worker.since = job, time.monotonic()

@@ -16,6 +16,8 @@ from setveil.registry import register
 from setveil.release.published import PublishedRows, published_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Release
 
@@ -130,6 +132,7 @@ class Coherence:
         state = least_moles(
             split.public_offsets, split.public, len(split.public_numbers),
             split.secret_offsets, split.secrets, len(split.secret_numbers),
+            0, len(split.public_numbers),
             self.k, most.astype(np.int64), p, self.work, shown, itemsets,
         )  # fmt: skip
         gave_up = bool(state[STEPS] > self.work)
@@ -137,24 +140,36 @@ class Coherence:
             return Verdict(
                 holds=False,
                 exact=True,  # one mole settles it, however many sets were not looked at
-                reason=_violation(int(state[FOUND]), int(state[SIZE]), gave_up=gave_up),
+                reason=violation(int(state[FOUND]), int(state[SIZE]), gave_up=gave_up),
                 checked=int(state[SETS]),
-                witnesses=self._witnesses(rows, split, shown, itemsets),
+                witnesses=self.witnesses(
+                    rows.names, split.public_numbers, split.secret_numbers, shown, itemsets
+                ),
             )
+        return self.kept(int(state[SETS]), len(split.secret_numbers), gave_up=gave_up)
+
+    def kept(self, sets: int, secrets: int, *, gave_up: bool) -> Verdict:
+        """Return the verdict where none of so many sets is a mole and so many secrets occur."""
         reason = (
-            f"none of {state[SETS]:,} sets of at most {self.p} public items is a mole; "
-            f"{len(split.secret_numbers):,} of {len(self.sensitive):,} sensitive items occur"
+            f"none of {sets:,} sets of at most {self.p} public items is a mole; "
+            f"{secrets:,} of {len(self.sensitive):,} sensitive items occur"
         )
         if gave_up:
             reason = (
                 f"reading {self.work:,} places did not suffice to look at all sets of at most "
-                f"{self.p} public items; none of {state[SETS]:,} is a mole. Raise work to go on"
+                f"{self.p} public items; none of {sets:,} is a mole. Raise work to go on"
             )
-        return Verdict(holds=True, exact=not gave_up, reason=reason, checked=int(state[SETS]))
+        return Verdict(holds=True, exact=not gave_up, reason=reason, checked=sets)
 
-    def _witnesses(
-        self, rows: PublishedRows, split: _Split, shown: Int64Array, itemsets: Int64Array
+    def witnesses(
+        self,
+        names: Sequence[str],
+        public_numbers: Sequence[int],
+        secret_numbers: Sequence[int],
+        shown: Int64Array,
+        itemsets: Int64Array,
     ) -> tuple[Witness, ...]:
+        """Return moles as the kernel lists them with the names of their items."""
         found = []
         for (support, secret, sharing), itemset in zip(
             shown.tolist(), itemsets.tolist(), strict=True
@@ -162,16 +177,16 @@ class Coherence:
             if support < 0:
                 break
             required = [f"at least {self.k}"] if support < self.k else []
-            told = rows.names[split.secret_numbers[secret]] if sharing > self.h * support else None
+            told = names[secret_numbers[secret]] if sharing > self.h * support else None
             if told is not None:
                 required.append(
                     f"at most {share_as_json(self.h)} of them with {told!r}, not {sharing} "
                     f"of {support}"
                 )
-            numbers = sorted(split.public_numbers[i] for i in itemset if i >= 0)
+            numbers = sorted(public_numbers[i] for i in itemset if i >= 0)
             found.append(
                 Witness(
-                    items=tuple(rows.names[i] for i in numbers),
+                    items=tuple(names[i] for i in numbers),
                     support=support,
                     required="; also ".join(required),
                     consequent=told,
@@ -247,7 +262,12 @@ def _renumbered(rows: PublishedRows, numbers: Int64Array) -> tuple[Int64Array, I
     return offsets.astype(np.int64), (keys % width).astype(np.int32)
 
 
-def _violation(number: int, size: int, *, gave_up: bool) -> str:
+def violation(number: int, size: int, *, gave_up: bool) -> str:
+    """Say how many moles of the least size there are.
+
+    >>> violation(1, 2, gave_up=False)
+    '1 pair of public items is a mole; single items are not'
+    """
     nouns = {1: "public item", 2: "pair of public items"}
     noun = nouns.get(size, f"set of {size} public items")
     if number > 1:

@@ -129,23 +129,20 @@ class Disassociated:
         return Verdict(
             holds=True,
             exact=decided,
-            reason=self._kept(release) if decided else self._undecided(chunks),
+            reason=self.kept(*universals(release)) if decided else self._undecided(chunks),
             checked=chunks.checked + len(release.sizes),
         )
 
-    def _kept(self, release: DisassociatedRelease) -> str:
+    def kept(self, clusters: int, giving: int, covers: int) -> str:
+        """Say that it holds, and in how many clusters all records are known to hold something."""
         said = (
-            f"each of {len(release.sizes):,} clusters has at least {self.k} records, and in each "
+            f"each of {clusters:,} clusters has at least {self.k} records, and in each "
             f"every possible set of at most {self.m} items can be in {self.k} of them"
         )
-        held = Holdings.of(release)
-        covers = held.universal()
-        if len(covers):
-            clusters = len(np.unique(held.cluster[covers]))
-            gives = "gives" if clusters == 1 else "give"
+        if covers:
             said += (
-                f"; but {clusters:,} of them {gives} away what all their records hold "
-                f"({len(covers):,} in all), which safe-disassociated does not allow"
+                f"; but {giving:,} of them {'gives' if giving == 1 else 'give'} away what all "
+                f"their records hold ({covers:,} in all), which safe-disassociated does not allow"
             )
         return said
 
@@ -211,6 +208,13 @@ class Disassociated:
     def params(self) -> dict[str, Any]:
         """Return the parameters of the promise as JSON values; the bound on work is none."""
         return {"k": self.k, "m": self.m}
+
+
+def universals(release: DisassociatedRelease) -> tuple[int, int, int]:
+    """Return the numbers of clusters, of those that give away what all hold, and of such items."""
+    held = Holdings.of(release)
+    covers = held.universal()
+    return len(release.sizes), len(np.unique(held.cluster[covers])), len(covers)
 
 
 def chunks_of(published: Release | TransactionTable) -> DisassociatedRelease:

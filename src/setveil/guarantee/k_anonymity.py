@@ -19,12 +19,14 @@ from setveil.release.generalized import GeneralizedRelease
 from setveil.release.published import published_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from setveil.release.base import Release
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
+
+KEY = np.dtype(">i4")
 
 
 @register(
@@ -66,33 +68,42 @@ class KAnonymity:
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Count the equal records of `published`; witnesses are the rare ones, rarest first."""
         counts, shown = _count_rows(published)
-        records = counts.total()
         rare = [row for row, count in counts.items() if count < self.k]
-        if not rare:
-            return Verdict(
-                holds=True, exact=True, reason=self._praise(counts, records), checked=records
-            )
         # Ties by content, so that the verdict does not depend on the order of the records.
         worst = nsmallest(SHOWN, rare, key=lambda row: (counts[row], row))
-        least = counts[worst[0]]
+        return self.verdict(
+            records=counts.total(),
+            distinct=len(counts),
+            rare=len(rare),
+            least=min(counts.values(), default=0),
+            worst=[(shown(row), counts[row]) for row in worst],
+        )
+
+    def verdict(
+        self,
+        *,
+        records: int,
+        distinct: int,
+        rare: int,
+        least: int,
+        worst: Iterable[tuple[tuple[str, ...], int]],
+    ) -> Verdict:
+        """Return the verdict on counted records: how many are distinct, and of these rare."""
+        if not rare:
+            reason = f"each of {distinct:,} distinct records occurs at least {least:,} times"
+            if not records:
+                reason = "there are no records, so none is rare"
+            return Verdict(holds=True, exact=True, reason=reason, checked=records)
         return Verdict(
             holds=False,
             exact=True,
-            reason=f"{len(rare):,} of {len(counts):,} distinct records occur fewer than "
+            reason=f"{rare:,} of {distinct:,} distinct records occur fewer than "
             f"{self.k} times, the rarest {least} time{'s' if least > 1 else ''}",
             checked=records,
             witnesses=tuple(
-                Witness(items=shown(row), support=counts[row], required=f"at least {self.k}")
-                for row in worst
+                Witness(items=items, support=support, required=f"at least {self.k}")
+                for items, support in worst
             ),
-        )
-
-    def _praise(self, counts: Counter[Any], records: int) -> str:
-        if not records:
-            return "there are no records, so none is rare"
-        return (
-            f"each of {len(counts):,} distinct records occurs at least "
-            f"{min(counts.values()):,} times"
         )
 
     def describe(self) -> str:
@@ -119,10 +130,11 @@ def _count_rows(
     else:
         published_rows(published)  # says so where a form does not show its records
         return Counter(tuple(sorted(row)) for row in published.to_rows()), tuple
-    raw = numbers.tobytes()
-    bounds = (published.offsets * numbers.itemsize).tolist()
+    # Big-endian, so that bytes sort as the numbers do.
+    raw = numbers.astype(KEY).tobytes()
+    bounds = (published.offsets * KEY.itemsize).tolist()
 
     def shown(row: bytes) -> tuple[str, ...]:
-        return tuple(names[i] for i in np.frombuffer(row, dtype=numbers.dtype).tolist())
+        return tuple(names[i] for i in np.frombuffer(row, dtype=KEY).tolist())
 
     return Counter(raw[start:end] for start, end in pairwise(bounds)), shown

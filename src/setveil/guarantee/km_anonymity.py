@@ -14,6 +14,8 @@ from setveil.registry import register
 from setveil.release.published import published_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
@@ -95,40 +97,49 @@ class KmAnonymity:
         if not len(rows.items):
             reason = "no record has an item, so no itemset is rare"
             return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
-        ranked = _Ranked.of(rows)
+        ranked = Ranked.of(rows)
         least = int(ranked.supports.min())
         if least < self.k:
             rare = np.flatnonzero(ranked.supports < self.k)
             shown = rare[:SHOWN]
-            found = _Rare(len(rare), ranked.supports[shown], shown[:, None], len(ranked.supports))
-            return self._violated(rows, ranked, found, stopped=False)
+            found = Rare(len(rare), ranked.supports[shown], shown[:, None], len(ranked.supports))
+            return self.violated(rows.names, ranked.numbers, found, stopped=False)
         steps, checked = 0, len(ranked.supports)
         # With k = 1 nothing that occurs is rare.
         most = min(self.m, int(rows.lengths.max())) if self.k > 1 else 1
         for size in range(2, most + 1):
-            found, steps, done = _count(ranked, size, self.k, steps, self.work)
+            found, steps, done = count_rare(ranked, size, self.k, steps=steps, work=self.work)
             checked += found.checked
             if found.number:
-                return self._violated(rows, ranked, found, stopped=not done)
+                return self.violated(rows.names, ranked.numbers, found, stopped=not done)
             if not done:
-                return Verdict(
-                    holds=True,
-                    exact=False,
-                    reason=f"sets of fewer than {size} items keep the promise, but reading "
-                    f"{self.work:,} places did not suffice to count all sets of {size}; none of "
-                    f"those counted is rare. Raise work (km:k={self.k},m={self.m},work=...) to "
-                    "go on",
-                    checked=checked,
-                )
+                return self.undecided(size, checked)
+        return self.kept(len(ranked.supports), len(rows), checked)
+
+    def kept(self, n_items: int, records: int, checked: int) -> Verdict:
+        """Return the verdict where no set is rare."""
         reason = (
-            f"every set of at most {self.m} of {len(ranked.supports):,} published items that "
-            f"occurs does so in at least {self.k} of {len(rows):,} records"
+            f"every set of at most {self.m} of {n_items:,} published items that "
+            f"occurs does so in at least {self.k} of {records:,} records"
         )
         return Verdict(holds=True, exact=True, reason=reason, checked=checked)
 
-    def _violated(
-        self, rows: PublishedRows, ranked: _Ranked, found: _Rare, *, stopped: bool
+    def undecided(self, size: int, checked: int) -> Verdict:
+        """Return the verdict where the search was given up within sets of this size."""
+        return Verdict(
+            holds=True,
+            exact=False,
+            reason=f"sets of fewer than {size} items keep the promise, but reading "
+            f"{self.work:,} places did not suffice to count all sets of {size}; none of "
+            f"those counted is rare. Raise work (km:k={self.k},m={self.m},work=...) to "
+            "go on",
+            checked=checked,
+        )
+
+    def violated(
+        self, names: Sequence[str], numbers: Int64Array, found: Rare, *, stopped: bool
     ) -> Verdict:
+        """Return the verdict where sets are rare; `numbers` are the items behind the ranks."""
         size = found.itemsets.shape[1]
         one = found.number == 1
         least = f"{self.k} record{'s' if self.k > 1 else ''}"
@@ -149,7 +160,7 @@ class KmAnonymity:
             checked=found.checked,
             witnesses=tuple(
                 Witness(
-                    items=tuple(rows.names[i] for i in np.sort(ranked.numbers[itemset]).tolist()),
+                    items=tuple(names[i] for i in np.sort(numbers[itemset]).tolist()),
                     support=int(support),
                     required=f"0 or at least {self.k}",
                 )
@@ -175,7 +186,7 @@ class KmAnonymity:
 
 
 @dataclass(frozen=True)
-class _Rare:
+class Rare:
     """How many itemsets of a size are rare, the rarest of them, and how many sets were counted."""
 
     number: int
@@ -185,7 +196,7 @@ class _Rare:
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class Ranked:
     """Records whose items are numbered from the rarest up, as the kernel wants them."""
 
     numbers: Int64Array  # the published item behind each rank
@@ -196,7 +207,8 @@ class _Ranked:
     occurrences: Int64Array
 
     @classmethod
-    def of(cls, rows: PublishedRows) -> _Ranked:
+    def of(cls, rows: PublishedRows) -> Ranked:
+        """Rank the items of published records."""
         supports = rows.supports()
         numbers = np.argsort(supports, kind="stable")
         numbers = numbers[np.searchsorted(supports[numbers], 0, side="right") :]
@@ -216,8 +228,20 @@ class _Ranked:
         )
 
 
-def _count(ranked: _Ranked, size: int, k: int, steps: int, work: int) -> tuple[_Rare, int, bool]:
-    """Count the rare itemsets of a size; also tell the work so far and whether it sufficed."""
+def count_rare(
+    ranked: Ranked,
+    size: int,
+    k: int,
+    *,
+    steps: int,
+    work: int,
+    roots: tuple[int, int] | None = None,
+) -> tuple[Rare, int, bool]:
+    """Count the rare itemsets of a size; also tell the work so far and whether it sufficed.
+
+    `roots` is the range of the ranks that sets may begin with; all if it is not given. Records
+    without such an item, and what stands before it, are then not needed.
+    """
     # Here, so that guarantees can be named and built without waiting for numba.
     from setveil.kernels.km_check import FOUND, SETS, STEPS, rare_itemsets  # noqa: PLC0415
 
@@ -230,17 +254,18 @@ def _count(ranked: _Ranked, size: int, k: int, steps: int, work: int) -> tuple[_
         [[0], np.cumsum((ranked.ends - np.arange(len(ranked.ends)))[ranked.occurrences])]
     )
     cost = behind[ranked.occurrence_offsets]
-    first, n_items, done = 0, len(ranked.supports), True
-    while first < n_items and done:
+    first, until = roots or (0, len(ranked.supports))
+    done = True
+    while first < until and done:
         last = int(np.searchsorted(cost, cost[first] + BATCH, side="right"))
-        last = min(max(last - 1, first + 1), n_items)
+        last = min(max(last - 1, first + 1), until)
         done = rare_itemsets(
             ranked.items, ranked.ends, ranked.occurrence_offsets, ranked.occurrences,
             first, last, k, work, supports, itemsets, state,
         )  # fmt: skip
         first = last
     shown = min(int(state[FOUND]), SHOWN)
-    found = _Rare(int(state[FOUND]), supports[:shown], itemsets[:shown], int(state[SETS]))
+    found = Rare(int(state[FOUND]), supports[:shown], itemsets[:shown], int(state[SETS]))
     return found, int(state[STEPS]), done
 
 

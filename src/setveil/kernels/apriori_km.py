@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.raise_km import cheapest_ancestors, holds, raise_cut
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STEPS_PER_PROBE = 4
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rows_of_ranks(
     offsets: Int64Array,
     leaves: Int32Array,
@@ -89,7 +89,7 @@ def rows_of_ranks(
     return starts, ranks, row_of, heads, places
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_found(found: Int32Array, n_found: int, counts: Int64Array) -> None:
     """Sort the ranks whose counts are not zero: by insertion, or by going through all counts.
 
@@ -113,7 +113,7 @@ def sort_found(found: Int32Array, n_found: int, counts: Int64Array) -> None:
         found[at] = moved
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan(
     positions: Int64Array,
     prefix: Int64Array,
@@ -153,7 +153,7 @@ def scan(
     return found[:n_kept]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def spread(
     positions: Int64Array,
     starts: Int64Array,
@@ -179,7 +179,7 @@ def spread(
                 stops[ranks[at]] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def probing_is_cheaper(
     positions: Int64Array,
     n_before: int,
@@ -208,7 +208,7 @@ def probing_is_cheaper(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def probe(
     node: int,
     k: int,
@@ -244,7 +244,7 @@ def probe(
     return found[:n_found]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repair(
     itemset: Int64Array,
     support: int,
@@ -259,6 +259,7 @@ def repair(
     row_of: Int32Array,
     extra: Int64Array,
     closed: BoolArray,
+    rare: Int64Array,
     log: Int64Array,
     n_log: int,
 ) -> int:
@@ -267,7 +268,7 @@ def repair(
     A line of the log: the node raised to, its cost, the support of the rare set, the set.
     """
     nodes = cheapest_ancestors(
-        itemset, k, offsets, leaves, parents, ends, extra, rank, heads, places, row_of
+        itemset, k, offsets, leaves, parents, ends, extra, rank, heads, places, row_of, rare
     )
     for node in nodes:
         log[n_log, 0] = node
@@ -279,7 +280,41 @@ def repair(
     return n_log
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def repair_listed(
+    rare: Int64Array,
+    supports: Int64Array,
+    k: int,
+    parents: Int32Array,
+    ends: Int32Array,
+    order: Int32Array,
+    rank: Int32Array,
+    extra: Int64Array,
+    closed: BoolArray,
+    log: Int64Array,
+    n_log: int,
+) -> int:
+    """Repair rare sets that were counted elsewhere; return the length of the log.
+
+    `rare` holds their ranks, ascending in each row, the rows sorted. With every set all rare sets
+    of as many open ancestors of its nodes must be in the list, or be repaired already.
+    """
+    n, size = rare.shape
+    none = np.empty(0, dtype=np.int64)
+    no_leaves = np.empty(0, dtype=np.int32)
+    itemset = np.empty(size, dtype=np.int64)
+    for i in range(n):
+        for j in range(size):
+            itemset[j] = order[rare[i, j]]
+        if not any_closed(itemset, closed):
+            n_log = repair(
+                itemset, supports[i], k, none, no_leaves, parents, ends, rank, none, none,
+                no_leaves, extra, closed, rare, log, n_log,
+            )  # fmt: skip
+    return n_log
+
+
+@compiled
 def any_closed(nodes: Int64Array, closed: BoolArray) -> bool:
     """Tell whether one of the nodes lies below the cut.
 
@@ -292,7 +327,7 @@ def any_closed(nodes: Int64Array, closed: BoolArray) -> bool:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repair_sets(
     size: int,
     first: int,
@@ -333,6 +368,7 @@ def repair_sets(
     n_records[0] = len(offsets) - 1
     counts = np.zeros(len(order), dtype=np.int64)
     prefix = np.empty(size, dtype=np.int64)
+    unlisted = np.empty((0, size), dtype=np.int64)
     depth = 0
     while depth >= 0:
         if done[depth] == n_waiting[depth] or any_closed(prefix[:depth], closed):
@@ -367,7 +403,7 @@ def repair_sets(
                 if counts[g] < k and not any_closed(prefix, closed):
                     n_log = repair(
                         prefix, counts[g], k, offsets, leaves, parents, ends, rank, heads, places,
-                        row_of, extra, closed, log, n_log,
+                        row_of, extra, closed, unlisted, log, n_log,
                     )  # fmt: skip
                 counts[g] = 0
             continue

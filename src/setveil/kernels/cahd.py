@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 BEFORE, AFTER = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def band_groups(
     offsets: Int64Array,
     items: Int32Array,

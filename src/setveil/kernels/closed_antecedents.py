@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.rho_oracle import (
     BROKEN,
     CALLS,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def without(
     rows: TokenRows,
     source: Int32Array,
@@ -60,7 +60,7 @@ def without(
     return target, at, total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shrunk(
     places: Int32Array, reach: Int64Array, given: Int64Array, node: Int32Array, yes: int, no: int
 ) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def shrunk(
     return kept, weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dealt(
     rows: TokenRows,
     places: Int32Array,
@@ -126,7 +126,7 @@ def dealt(
     return store, end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def search(
     rows: TokenRows,
     alive: BoolArray,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SIZE, FOUND, SETS, STEPS = range(4)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def frequent_secret(
     holders: Int64Array, secret_offsets: Int64Array, secrets: Int32Array, tally: Int64Array
 ) -> tuple[int, int]:
@@ -42,7 +43,7 @@ def frequent_secret(
     return best, most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def note_mole(
     itemset: Int64Array,
     support: int,
@@ -80,7 +81,7 @@ def note_mole(
     itemsets[place, : len(itemset)] = itemset
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least_moles(
     offsets: Int64Array,
     items: Int32Array,
@@ -88,6 +89,8 @@ def least_moles(
     secret_offsets: Int64Array,
     secrets: Int32Array,
     n_secrets: int,
+    first: int,
+    last: int,
     k: int,
     most: Int64Array,
     p: int,
@@ -97,7 +100,8 @@ def least_moles(
 ) -> Int64Array:
     """Count the moles of the least size at which there are any, and keep the worst of them.
 
-    Rows hold sorted, distinct items; ``most[s]`` of `s` records may share a secret. As soon as a
+    Only sets whose first item is in the range from `first` to `last` are looked at. Rows hold
+    sorted, distinct items; ``most[s]`` of `s` records may share a secret. As soon as a
     mole is found, larger sets are left alone. A set that is held by the same records as its
     parent is skipped with all that follows: leaving out its last item gives smaller sets held by
     the same records. Returns the least size (0 if there are no moles), how many moles have it,
@@ -109,7 +113,7 @@ def least_moles(
     >>> offsets, items = np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 0], np.int32)
     >>> shown, sets = np.full((1, 3), -1), np.full((1, 2), -1)
     >>> least_moles(offsets, items, 2, np.array([0, 1, 1, 1]), np.zeros(1, np.int32), 1,
-    ...             3, np.array([0, 0, 1, 1]), 2, 99, shown, sets).tolist()
+    ...             0, 2, 3, np.array([0, 0, 1, 1]), 2, 99, shown, sets).tolist()
     [1, 1, 2, 13]
     >>> shown.tolist(), sets.tolist()
     ([[2, 0, 1]], [[1, -1]])
@@ -171,6 +175,8 @@ def least_moles(
             item = met[i]
             support = count[item]
             count[item] = 0
+            if length == 0 and not first <= item < last:
+                continue
             if length > 0 and support == end - start:
                 continue
             state[SETS] += 1

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 LENGTH, NODE, START, END, FRAME = range(5)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def with_ancestors(
     offsets: Int64Array, leaves: Int32Array, parents: Int32Array
 ) -> tuple[Int64Array, Int32Array]:
@@ -52,7 +53,7 @@ def with_ancestors(
     return wide, nodes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def longer(values: Int64Array, used: int, needed: int) -> Int64Array:
     """Return an array of at least `needed` places that begins with the `used` ones of `values`.
 
@@ -67,7 +68,7 @@ def longer(values: Int64Array, used: int, needed: int) -> Int64Array:
     return copy
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def records_of(
     root: int,
     offsets: Int64Array,
@@ -111,7 +112,7 @@ def records_of(
     return begins, kept
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rare_below(
     begins: Int64Array,
     items: Int32Array,

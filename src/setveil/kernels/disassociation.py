@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.postings import ones
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ TERM_CHUNK = -1
 """The number of the chunk of items that stand alone."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def all_reach(
     covers: SignArray, item: int, others: Int64Array, least: int, m: int, held: SignArray
 ) -> bool:
@@ -81,7 +81,7 @@ def all_reach(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def greedy_chunks(covers: SignArray, k: int, m: int) -> Int64Array:
     """Return for each item the number of its chunk; items come in the order they are looked at.
 
@@ -116,7 +116,7 @@ def greedy_chunks(covers: SignArray, k: int, m: int) -> Int64Array:
     return chunk
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cluster_terms(
     offsets: Int64Array,
     items: Int32Array,
@@ -175,7 +175,7 @@ def cluster_terms(
     return frequent, found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def term_covers(
     offsets: Int64Array,
     items: Int32Array,
@@ -207,7 +207,7 @@ def term_covers(
     return covers
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sub_records(covers: SignArray, chunk: Int64Array) -> tuple[int, int]:
     """Return how many chunks there are, and how many non-empty sub-records in all of them.
 
@@ -232,7 +232,7 @@ def sub_records(covers: SignArray, chunk: Int64Array) -> tuple[int, int]:
     return chunks, total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_narrow(covers: SignArray, chunk: Int64Array, n: int, k: int, m: int) -> bool:
     """Tell whether a cluster without a term chunk has too few sub-records to stack `k` of them.
 
@@ -245,7 +245,7 @@ def is_narrow(covers: SignArray, chunk: Int64Array, n: int, k: int, m: int) -> b
     return 0 < total - n < k * (min(m, chunks) - 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def vertical_partition(
     offsets: Int64Array, items: Int32Array, n_items: int, k: int, m: int
 ) -> tuple[Int32Array, Int64Array]:
@@ -286,7 +286,7 @@ def vertical_partition(
     return terms[:found].copy(), chunk
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def partition_clusters(
     offsets: Int64Array, items: Int32Array, borders: Int64Array, n_items: int, k: int, m: int
 ) -> tuple[Int64Array, Int32Array, Int64Array]:
@@ -340,7 +340,7 @@ def partition_clusters(
     return term_offsets, terms[:used].copy(), chunk[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def last_of(chunk: Int64Array) -> int:
     """Return the place of the last item, the rarest, of the chunk of the greatest number.
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,7 +28,7 @@ ROUNDING = 1e-12
 """A mean of equal numbers may come out a little off; nothing exceeds itself for that."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def below(a: float, i: int, b: float, j: int) -> bool:
     """Tell whether the cell at `i` of distance `a` is sorted before the one at `j` of distance `b`.
 
@@ -37,7 +38,7 @@ def below(a: float, i: int, b: float, j: int) -> bool:
     return a < b or (a == b and i > j)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def resort(values: Floats, order: Int32Array, place: Int32Array, n: int) -> None:
     """Sort the first `n` cells of `order` by insertion: quick where little has changed.
 
@@ -57,7 +58,7 @@ def resort(values: Floats, order: Int32Array, place: Int32Array, n: int) -> None
         place[order[p]] = p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def largest_gap(values: Floats, order: Int32Array, n: int) -> tuple[float, int]:
     """Return the largest gap between sorted neighbours and the place below it, the uppermost one.
 
@@ -74,7 +75,7 @@ def largest_gap(values: Floats, order: Int32Array, n: int) -> tuple[float, int]:
     return gap, at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def moved(
     values: Floats, order: Int32Array, place: Int32Array, n: int, cell: int, value: float,
     gap: float,
@@ -124,7 +125,7 @@ def moved(
     return gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def taken_out(order: Int32Array, place: Int32Array, n: int, cell: int) -> None:
     """Close the row of sorted cells over one that is gone.
 
@@ -138,7 +139,7 @@ def taken_out(order: Int32Array, place: Int32Array, n: int, cell: int) -> None:
         place[order[p]] = p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def inherit(
     values: Floats, order: Int32Array, place: Int32Array, n: int, cell: int, weights: Floats
 ) -> None:
@@ -158,7 +159,7 @@ def inherit(
             weights[order[p]] += weights[cell] / heirs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def most_vulnerable(
     row_gaps: Floats, column_gaps: Floats, lower: Floats, row_order: Int32Array,
     column_order: Int32Array, in_row: Int64Array, in_column: Int64Array,
@@ -191,7 +192,7 @@ def most_vulnerable(
     return best, row, column
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def eliminate_by_groups(
     distances: Floats, redistribute: bool
 ) -> tuple[Int64Array, Floats, float, Floats]:
@@ -276,7 +277,7 @@ def eliminate_by_groups(
     return cells[:n].copy(), decided[:n].copy(), threshold, np.where(alive, along, np.nan)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weighted(
     distance: float, in_row: int, in_column: int, by_row: float, by_column: float,
     redistribute: bool,
@@ -291,7 +292,7 @@ def weighted(
     return distance * (1 - 1 / in_row) * (1 - 1 / in_column)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sorted_groups(values: Floats) -> tuple[Int32Array, Int32Array, Floats]:
     """Return for each row its cells sorted, the place of each, and the largest gap.
 
@@ -312,7 +313,7 @@ def sorted_groups(values: Floats) -> tuple[Int32Array, Int32Array, Floats]:
     return order, place, gaps
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def eliminate_by_weight(distances: Floats) -> tuple[Int64Array, Floats, float]:
     """Take out the greatest weighted distance, again and again: WBA.
 
@@ -362,7 +363,7 @@ def eliminate_by_weight(distances: Floats) -> tuple[Int64Array, Floats, float]:
     return cells[:n].copy(), decided[:n].copy(), threshold
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def greatest(values: Floats, alive: BoolArray) -> int:
     """Return the place of the greatest live value, the first of equal ones.
 
@@ -376,7 +377,7 @@ def greatest(values: Floats, alive: BoolArray) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def eliminate_in_order(rows: Int64Array, columns: Int64Array, shape: tuple[int, int]) -> Int64Array:
     """Return which cells of a sequence go if the last of a row or column always stays.
 

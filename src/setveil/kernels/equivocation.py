@@ -6,7 +6,8 @@ from math import log2
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     Float64Array = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least_entropy(
     values: Float64Array, chances: Float64Array, widths: Float64Array
 ) -> Float64Array:

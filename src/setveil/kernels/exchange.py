@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.gather import shared_weight
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NEVER = np.int64(2**62)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shuffle(order: Int64Array, state: np.uint64) -> np.uint64:
     """Shuffle in place (xorshift, Fisher-Yates); return the generator's new state."""
     for i in range(len(order) - 1, 0, -1):
@@ -27,7 +27,7 @@ def _shuffle(order: Int64Array, state: np.uint64) -> np.uint64:
     return state
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _summarise(
     starts: Int64Array,
     nodes: Int32Array,
@@ -87,7 +87,7 @@ def _summarise(
     return n_entries, common
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _least_heavy(heavy: Int32Array, members: Int64Array, without: int, out: Int32Array) -> None:
     """Write the minimum of the members' heavy weights, one member left out."""
     first = 1 if without == 0 else 0
@@ -99,7 +99,7 @@ def _least_heavy(heavy: Int32Array, members: Int64Array, without: int, out: Int3
                 out[h] = min(out[h], row[h])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rank(
     rest: Int32Array,
     worst: Int32Array,
@@ -141,7 +141,7 @@ def _rank(
     return n_found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grown(
     pool: Int64Array, first: Int64Array, count: Int64Array, room: Int64Array, need: int
 ) -> tuple[Int64Array, int]:
@@ -159,7 +159,7 @@ def _grown(
     return fresh, end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exchange(
     starts: Int64Array,
     nodes: Int32Array,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 CLEAN = -1
 
@@ -13,7 +14,7 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def parse_lines(
     text: Bytes, values: Int64Array, ends: Int64Array, seen: npt.NDArray[np.bool_]
 ) -> tuple[int, int, int, int]:
@@ -80,7 +81,7 @@ def parse_lines(
     return found, lines, largest, CLEAN
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rank_rows(offsets: Int64Array, items: Int32Array, rank: Int32Array) -> int:
     """Replace items by their ranks, sort each row and drop repetitions, all in place.
 

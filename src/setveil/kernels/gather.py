@@ -12,13 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array, Weights
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dense_heads(
     starts: Int64Array, nodes: Int32Array, weights: Weights, n_heads: int, shift: int
 ) -> Int32Array:
@@ -32,7 +33,7 @@ def dense_heads(
     return heavy
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_sums(starts: Int64Array, weights: Weights) -> Int64Array:
     """Return the whole weight of each record."""
     n = len(starts) - 1
@@ -43,7 +44,7 @@ def row_sums(starts: Int64Array, weights: Weights) -> Int64Array:
     return own
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best_split(heavy: Int32Array, members: Int64Array, k: int, sample: int) -> tuple[int, int]:
     """Return (node, threshold) of the best split by a heavy node, or (-1, 0).
 
@@ -83,7 +84,7 @@ def _best_split(heavy: Int32Array, members: Int64Array, k: int, sample: int) -> 
                     best_node, best_at, best_gain = node, column[i], gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_by_counts(
     heavy: Int32Array, order: Int64Array, k: int, limit: int, piece: int, sample: int
 ) -> Int64Array:
@@ -133,7 +134,7 @@ def split_by_counts(
     return borders[:n_borders]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shared_weight(
     starts: Int64Array, nodes: Int32Array, weights: Weights, t: int, dense: Weights
 ) -> int:
@@ -144,7 +145,7 @@ def shared_weight(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def narrow(
     starts: Int64Array, nodes: Int32Array, weights: Weights, seed: int, t: int, dense: Weights
 ) -> int:
@@ -161,7 +162,7 @@ def narrow(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cells_value(
     starts: Int64Array,
     nodes: Int32Array,
@@ -187,7 +188,7 @@ def cells_value(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _nearest(
     heavy: Int32Array,
     own: Int64Array,
@@ -222,7 +223,7 @@ def _nearest(
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grow_clusters(
     starts: Int64Array,
     nodes: Int32Array,
@@ -309,7 +310,7 @@ def grow_clusters(
     return ordered, borders
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cluster_blocks(
     starts: Int64Array,
     nodes: Int32Array,

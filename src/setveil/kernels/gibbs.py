@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def kept_given_cover(
     logits: Floats, crowding: Floats, sweeps: int, warm_up: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
@@ -76,7 +77,7 @@ def kept_given_cover(
     return chances / sweeps, sizes / sweeps
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def chance(share: float, others: int, worth: Floats, n: int) -> float:
     """Return the chance that a cell is kept, when its row has kept n before it.
 
@@ -93,7 +94,7 @@ def chance(share: float, others: int, worth: Floats, n: int) -> float:
     return yes / (yes + no)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_worth(share: Floats, others: Int64Array, final: Floats, worth: Floats) -> None:
     """Fill in how much the cells from each column on weigh, by how many the row kept before it.
 
@@ -113,7 +114,7 @@ def fill_worth(share: Floats, others: Int64Array, final: Floats, worth: Floats) 
         worth[j] /= worth[j].max()  # only ratios count, and long rows would vanish
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_chances(
     share: Floats,
     others: Int64Array,
@@ -149,7 +150,7 @@ def add_chances(
     sizes += before
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exchange(logits: Floats, kept: BoolArray, tries: int, rng: np.random.Generator) -> None:
     """Let pairs of rows exchange a cell for a cell; what rows and columns keep stays as many.
 

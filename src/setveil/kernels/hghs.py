@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rows_of_split(
     offsets: Int64Array,
     leaves: Int32Array,
@@ -68,7 +69,7 @@ def rows_of_split(
     return starts, items[:at]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rest_is_frequent(
     offsets: Int64Array,
     leaves: Int32Array,

@@ -6,8 +6,8 @@ import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.km_check import grown
 
 if TYPE_CHECKING:
@@ -17,9 +17,14 @@ LOW, HIGH, NODE, FRAME = range(4)
 PARENT, TERM, PAIR = range(3)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def horizontal_partition(
-    offsets: Int64Array, items: Int32Array, n_items: int, k: int, most: int
+    offsets: Int64Array,
+    items: Int32Array,
+    n_items: int,
+    k: int,
+    most: int,
+    used: Int64Array,
 ) -> tuple[Int64Array, Int64Array]:
     """Split records by the most frequent item until parts are small; none is smaller than `k`.
 
@@ -39,6 +44,8 @@ def horizontal_partition(
         Least size of a cluster; there are as many records or more.
     most
         Size from which a part is split.
+    used
+        Items that are left aside from the start, as these records are a part of more.
 
     Returns
     -------
@@ -57,7 +64,8 @@ def horizontal_partition(
     {0, 1}, {0, 1, 2}, {0, 2}, {1, 3}, {2, 3}, {3} in parts below 4:
 
     >>> horizontal_partition(np.array([0, 2, 5, 7, 9, 11, 12]),
-    ...                      np.array([0, 1, 0, 1, 2, 0, 2, 1, 3, 2, 3, 3], np.int32), 4, 2, 4)
+    ...                      np.array([0, 1, 0, 1, 2, 0, 2, 1, 3, 2, 3, 3], np.int32), 4, 2, 4,
+    ...                      np.zeros(0, np.int64))
     (array([0, 1, 2, 3, 4, 5]), array([0, 3, 6]))
     """
     n = len(offsets) - 1
@@ -68,10 +76,13 @@ def horizontal_partition(
     touched = np.empty(n_items, dtype=np.int64)
     starts = np.empty(n_items, dtype=np.int64)
     # Items left aside are kept as a tree, from each part to what it came from.
-    aside = np.empty(1024 * PAIR, dtype=np.int64)
+    aside = np.empty((1024 + len(used)) * PAIR, dtype=np.int64)
     n_aside = 0
+    for item in used:
+        aside[n_aside + PARENT], aside[n_aside + TERM] = n_aside - PAIR, item
+        n_aside += PAIR
     frames = np.empty(1024 * FRAME, dtype=np.int64)
-    frames[LOW], frames[HIGH], frames[NODE] = 0, n, -1
+    frames[LOW], frames[HIGH], frames[NODE] = 0, n, n_aside - PAIR if n_aside else -1
     depth = FRAME
     while depth > 0:
         depth -= FRAME
@@ -134,7 +145,7 @@ def horizontal_partition(
     return order, np.flatnonzero(is_border)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_items(
     offsets: Int64Array,
     items: Int32Array,
@@ -162,7 +173,7 @@ def count_items(
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_rows(
     offsets: Int64Array,
     items: Int32Array,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.disassociation import greedy_chunks, term_covers
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ BANNED = -1
 WITHDRAWN = -2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def share_terms(
     row_borders: Int64Array,
     row_offsets: Int64Array,
@@ -124,7 +124,7 @@ def share_terms(
     return borders, shared[:used].copy(), chunk[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def by_support(terms: Int32Array, counts: Int64Array, most: int) -> None:
     """Sort items in place by their counts, none above `most`, falling; ties by number.
 
@@ -141,7 +141,7 @@ def by_support(terms: Int32Array, counts: Int64Array, most: int) -> None:
         terms[i] = keys[i] % len(counts)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def withdraw_last(
     first: int,
     last: int,

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
@@ -21,7 +22,7 @@ FOUND, STEPS, SETS = range(3)
 LENGTH, ITEM, START, END, SUPPORT, FRAME = range(6)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grown(values: Int64Array, used: int, needed: int) -> Int64Array:
     """Return an array of at least `needed` places that begins with the `used` ones of `values`.
 
@@ -36,7 +37,7 @@ def grown(values: Int64Array, used: int, needed: int) -> Int64Array:
     return longer
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push(frames: Int64Array, place: int, length: int, item: int, start: int, support: int) -> None:
     """Write a frame whose run of places is still empty.
 
@@ -52,7 +53,7 @@ def push(frames: Int64Array, place: int, length: int, item: int, start: int, sup
     frames[place + SUPPORT] = support
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_rarest(
     supports: Int64Array, itemsets: Int32Array, support: int, prefix: Int32Array, last: int
 ) -> None:
@@ -89,7 +90,7 @@ def keep_rarest(
         itemsets[place, size - 1] = last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rare_itemsets(
     items: Int32Array,
     ends: Int64Array,

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 COMPLETE, STOPPED = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_edge(keys: Int64Array, key: int | np.int64) -> int:
     """Return the slot of `key` in a table with open addressing, or the free slot where it belongs.
 
@@ -34,7 +35,7 @@ def find_edge(keys: Int64Array, key: int | np.int64) -> int:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grown(array: Int64Array, size: int | np.int64) -> Int64Array:
     """Return the array, or a copy with room for at least `size` elements.
 
@@ -48,7 +49,7 @@ def grown(array: Int64Array, size: int | np.int64) -> Int64Array:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def all_subsets_kept(
     prefix: Int64Array,
     item: int | np.int64,
@@ -79,7 +80,7 @@ def all_subsets_kept(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shares_a_secret(
     rows: Int64Array,
     secret_offsets: Int64Array,
@@ -106,7 +107,7 @@ def shares_a_secret(
     return bool(greatest > most[len(rows)])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def minimal_moles(
     offsets: Int64Array,
     items: Int32Array,
@@ -298,7 +299,7 @@ def minimal_moles(
     return found_offsets[: n_found + 1], found[: found_offsets[n_found]], COMPLETE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hit_all(
     offsets: Int64Array, items: Int64Array, costs: Int64Array
 ) -> tuple[Int64Array, Int64Array]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
@@ -18,7 +19,7 @@ Int64Array = npt.NDArray[np.int64]
 DEPTH, GROUPS, DONE, MOVED, ABSORBED = range(5)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def child_towards(child_offsets: Int64Array, children: Int32Array, node: int, leaf: int) -> int:
     """Return the child of `node` above `leaf`, -1 if `node` is the leaf; children in preorder.
 
@@ -37,7 +38,7 @@ def child_towards(child_offsets: Int64Array, children: Int32Array, node: int, le
     return int(children[low])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_node(
     rows: Int64Array,
     offsets: Int64Array,
@@ -67,7 +68,7 @@ def best_node(
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distribute(
     rows: Int64Array,
     offsets: Int64Array,
@@ -129,7 +130,7 @@ def distribute(
     return number, gains, n_numbers
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def balance(
     number: Int64Array, gains: Int64Array, n_numbers: int, k: int, state: Int64Array
 ) -> Int64Array:
@@ -190,7 +191,7 @@ def balance(
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_parts(
     offsets: Int64Array,
     leaves: Int32Array,

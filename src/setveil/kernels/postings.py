@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array, SignArray, Weights
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_words(
     tokens: Weights,
     lengths: Int64Array,
@@ -43,7 +44,7 @@ def count_words(
             t += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_words(
     tokens: Weights,
     lengths: Int64Array,
@@ -78,7 +79,7 @@ def place_words(
         place += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ones(bits: np.uint64) -> int:
     """Return how many bits are set.
 
@@ -91,7 +92,7 @@ def ones(bits: np.uint64) -> int:
     return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def set_bits(bits: SignArray, numbers: Int32Array, total: int) -> None:
     """Set the bits of these numbers; a number outside is passed over, as files may be damaged.
 
@@ -105,7 +106,7 @@ def set_bits(bits: SignArray, numbers: Int32Array, total: int) -> None:
             bits[x >> 6] |= np.uint64(1) << np.uint64(x & 63)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_counts(
     row_starts: Int64Array,
     row_documents: Int32Array,

@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def holds(leaves: Int32Array, start: int, stop: int, node: int, end: int) -> bool:
     """Tell whether the sorted run of leaves has one from `node` to before `end`.
 
@@ -34,7 +35,7 @@ def holds(leaves: Int32Array, start: int, stop: int, node: int, end: int) -> boo
     return bool(low < stop and leaves[low] < end)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_frequent(
     nodes: Int64Array,
     n_nodes: int,
@@ -75,7 +76,34 @@ def is_frequent(
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def is_listed(nodes: Int64Array, n_nodes: int, rank: Int32Array, rare: Int64Array) -> bool:
+    """Tell whether a set of nodes, sorted by rank, is among sorted rows of ranks.
+
+    >>> rare = np.array([[0, 2], [1, 2], [1, 3]])
+    >>> ranks = np.array([-1, 0, 1, 2, 3], np.int32)
+    >>> is_listed(np.array([2, 3]), 2, ranks, rare), is_listed(np.array([1, 4]), 2, ranks, rare)
+    (True, False)
+    """
+    if n_nodes != rare.shape[1]:
+        return False
+    low, high = 0, len(rare)
+    while low < high:
+        middle = (low + high) // 2
+        side = 0
+        for j in range(n_nodes):
+            if side == 0 and rare[middle, j] != rank[nodes[j]]:
+                side = -1 if rare[middle, j] < rank[nodes[j]] else 1
+        if side == 0:
+            return True
+        if side < 0:
+            low = middle + 1
+        else:
+            high = middle
+    return False
+
+
+@compiled
 def raised(
     itemset: Int64Array,
     steps: Int32Array,
@@ -114,7 +142,7 @@ def raised(
     return cost
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pick(
     nodes: Int64Array,
     kept: BoolArray,
@@ -142,7 +170,7 @@ def pick(
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_more_specific(a: Int64Array, n_a: int, b: Int64Array, n_b: int, rank: Int32Array) -> bool:
     """Compare nodes sorted by rank, from the last on: the greater rank wins, else the shorter.
 
@@ -155,7 +183,7 @@ def is_more_specific(a: Int64Array, n_a: int, b: Int64Array, n_b: int, rank: Int
     return bool(n_a < n_b)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push(heap: Int64Array, size: int, costs: Int64Array, made: int) -> None:
     """Put a candidate onto a heap of `size`, the cheapest on top; there is room for it.
 
@@ -171,7 +199,7 @@ def push(heap: Int64Array, size: int, costs: Int64Array, made: int) -> None:
     heap[at] = made
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pop(heap: Int64Array, size: int, costs: Int64Array) -> int:
     """Take the cheapest candidate off a heap of `size`.
 
@@ -192,7 +220,7 @@ def pop(heap: Int64Array, size: int, costs: Int64Array) -> int:
     return int(top)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def doubled(
     steps: Int32Array, costs: Int64Array, heap: Int64Array
 ) -> tuple[Int32Array, Int64Array, Int64Array]:
@@ -207,7 +235,7 @@ def doubled(
     return more_steps, more_costs, more_heap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cheapest_ancestors(
     itemset: Int64Array,
     k: int,
@@ -220,12 +248,16 @@ def cheapest_ancestors(
     heads: Int64Array,
     places: Int64Array,
     row_of: Int32Array,
+    rare: Int64Array,
 ) -> Int64Array:
     """Return the ancestors to which raising some nodes of a rare set costs least.
 
     They and the nodes that stay are held by at least `k` records; of equal costs the most
     specific ones are taken. Candidates come by rising cost; each is made once, from the one with
     a step less at its last raised node.
+
+    Where the records are elsewhere, `rare` lists the rare sets of as many nodes, as sorted rows of
+    ranks; it is empty otherwise.
     """
     size = len(itemset)
     steps = np.zeros((16, size), dtype=np.int32)
@@ -239,7 +271,11 @@ def cheapest_ancestors(
         n_waiting -= 1
         raised(itemset, steps[now], parents, ends, extra, nodes, kept)
         n = pick(nodes, kept, steps[now], 0, rank, above)
-        if is_frequent(above, n, k, offsets, leaves, ends, rank, heads, places, row_of):
+        if len(rare) > 0:
+            frequent = not is_listed(above, n, rank, rare)
+        else:
+            frequent = is_frequent(above, n, k, offsets, leaves, ends, rank, heads, places, row_of)
+        if frequent:
             n = pick(nodes, kept, steps[now], 1, rank, above)
             if n_best == 0 or is_more_specific(above, n, best, n_best, rank):
                 for j in range(n):
@@ -260,7 +296,7 @@ def cheapest_ancestors(
     return best[:n_best]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def raise_cut(
     node: int, parents: Int32Array, ends: Int32Array, extra: Int64Array, closed: BoolArray
 ) -> int:

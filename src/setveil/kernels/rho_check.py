@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array, SignArray
@@ -60,7 +61,7 @@ class Marks(NamedTuple):
     left_tick: Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def allowed(with_item: int, p: int, q: int, strict: int) -> int:
     """Return the most records without the item at which a rule still breaks the threshold.
 
@@ -70,7 +71,7 @@ def allowed(with_item: int, p: int, q: int, strict: int) -> int:
     return (with_item * (q - p) - strict) // p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_pairs(
     index: Index,
     sensitive: Int64Array,
@@ -131,7 +132,7 @@ def count_pairs(
     return len(sensitive), n_found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_shorter(index: Index, length: int) -> int:
     """Return the first row (they come longest first) with fewer than `length` items."""
     low, high = 0, len(index.weights)
@@ -144,7 +145,7 @@ def first_shorter(index: Index, length: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_blocks(index: Index, itemset: Int64Array) -> int:
     """Return how many blocks may hold rows with an itemset; see `rows_with`."""
     end, x = first_shorter(index, len(itemset)), itemset[0]
@@ -161,7 +162,7 @@ def count_blocks(index: Index, itemset: Int64Array) -> int:
     return int(low - first + 63) >> 6
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def equal_row(index: Index, itemset: Int64Array, value: int) -> int:
     """Return the row that is the (sorted) itemset, whose hash is `value`, or -1."""
     low, end = index.list_starts[itemset[0]], index.list_starts[itemset[0] + 1]
@@ -187,7 +188,7 @@ def equal_row(index: Index, itemset: Int64Array, value: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sign_of(itemset: Int64Array) -> np.uint64:
     """Return the bits that every row with the itemset has."""
     sign = np.uint64(0)
@@ -196,7 +197,7 @@ def sign_of(itemset: Int64Array) -> np.uint64:
     return sign
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rows_with(
     index: Index, itemset: Int64Array, sign: np.uint64, block: int, enough: int, found: Int64Array
 ) -> tuple[int, int]:
@@ -244,7 +245,7 @@ def rows_with(
     return block, n_found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reserve(
     index: Index,
     a: int,
@@ -342,7 +343,7 @@ def reserve(
     return last - first, -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_without(
     index: Index, itemset: Int64Array, tick: int, marks: Marks, limit: int
 ) -> tuple[int, int]:

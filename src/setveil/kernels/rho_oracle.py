@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
@@ -55,7 +56,7 @@ class Stamps(NamedTuple):
     given: Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mark_of(token: int) -> int:
     """Return the bit that stands for a token.
 
@@ -65,7 +66,7 @@ def mark_of(token: int) -> int:
     return np.int64(1) << ((np.int64(token) * np.int64(2654435761) >> 16) & 63)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def holds(rows: TokenRows, row: int, token: int) -> bool:
     """Tell whether a row holds a token (binary search)."""
     low, high = rows.offsets[row], rows.offsets[row + 1]
@@ -78,7 +79,7 @@ def holds(rows: TokenRows, row: int, token: int) -> bool:
     return bool(low < rows.offsets[row + 1] and rows.tokens[low] == token)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def contains(rows: TokenRows, outer: int, inner: int, alive: BoolArray, a: int) -> bool:
     """Tell whether row `outer` holds every live token of row `inner` but `a`."""
     at, end = rows.offsets[outer], rows.offsets[outer + 1]
@@ -93,7 +94,7 @@ def contains(rows: TokenRows, outer: int, inner: int, alive: BoolArray, a: int) 
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grown(array: Int32Array, size: int) -> Int32Array:
     """Return an array of at least this size that begins like `array`."""
     if size <= len(array):
@@ -103,14 +104,14 @@ def grown(array: Int32Array, size: int) -> Int32Array:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weight_without(rows: TokenRows, row: int, call: int, stamps: Stamps) -> int:
     """Return how many copies of a row do not hold `a`."""
     with_a = stamps.given[row] if stamps.held[row] == call else 0
     return int(rows.weights[row] - with_a)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def covering(
     rows: TokenRows,
     alive: BoolArray,
@@ -219,7 +220,7 @@ def covering(
     return UNDECIDED if any_unmet else SAFE, -1, places, reach, unmet
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def minimised(
     rows: TokenRows, antecedent: Int32Array, a: int, base: int, yes: int, no: int, meter: Int64Array
 ) -> Int32Array:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array, SignArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_rows(
     offsets: Int64Array, items: Int32Array, hashes_of: Int64Array
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -65,7 +66,7 @@ def merge_rows(
     return first[:found].copy(), copies[:found].copy(), hashes[:found].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transpose(starts: Int64Array, columns: Int32Array, width: int) -> tuple[Int64Array, Int32Array]:
     """Turn rows of columns into columns of rows, ascending within each.
 
@@ -86,7 +87,7 @@ def transpose(starts: Int64Array, columns: Int32Array, width: int) -> tuple[Int6
     return turned, rows
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bit_rows(starts: Int64Array, columns: Int32Array, begin: int, width: int) -> SignArray:
     """Return the rows from `begin` on with one bit per column.
 

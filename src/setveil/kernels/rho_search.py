@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.rho_check import Index, Marks, allowed, count_without
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Tallies(NamedTuple):
     near: BoolArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shrink(
     cover: Int64Array,
     size: int,
@@ -88,7 +88,7 @@ def shrink(
             return size, total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_numbers(numbers: Int64Array) -> None:
     """Sort in place (a shell sort: numba's own takes longer to compile than all the rest).
 
@@ -110,7 +110,7 @@ def sort_numbers(numbers: Int64Array) -> None:
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_cover(index: Index, rows: Int32Array, cover: Int64Array, size: int, x: int) -> int:
     """Move the rows with item `x` to the front of ``cover[:size]``; return how many they are."""
     front = 0
@@ -130,7 +130,7 @@ def split_cover(index: Index, rows: Int32Array, cover: Int64Array, size: int, x:
     return front
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tally_cover(
     index: Index,
     rows: Int32Array,
@@ -161,7 +161,7 @@ def tally_cover(
     return n_touched, read
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def open_node(
     index: Index,
     a: int,
@@ -236,7 +236,7 @@ def open_node(
     return verdict, used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def search(
     index: Index,
     a: int,

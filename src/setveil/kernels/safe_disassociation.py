@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.disassociation import (
     TERM_CHUNK,
     all_reach,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array, SignArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def support(cover: SignArray) -> int:
     """Return how many records a row of bits names.
 
@@ -41,7 +41,7 @@ def support(cover: SignArray) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def has(cover: SignArray, record: int) -> bool:
     """Tell whether a row of bits names a record.
 
@@ -52,7 +52,7 @@ def has(cover: SignArray, record: int) -> bool:
     return bool(cover[record >> 6] & bit)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def chunk_mates(
     covers: SignArray, chunk: Int64Array, item: int, record: int, mates: Int64Array
 ) -> int:
@@ -70,7 +70,7 @@ def chunk_mates(
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def thin_out(
     covers: SignArray,
     chunk: Int64Array,
@@ -114,7 +114,7 @@ def thin_out(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def demote(
     covers: SignArray,
     whole: SignArray,
@@ -136,7 +136,7 @@ def demote(
     chunk[item] = TERM_CHUNK
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def make_safe(
     covers: SignArray,
     chunk: Int64Array,
@@ -195,7 +195,7 @@ def make_safe(
             has_terms = True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rarest_of_last(covers: SignArray, chunk: Int64Array) -> int:
     """Return the item of fewest records in the last chunk; ties go to the last one.
 
@@ -210,7 +210,7 @@ def rarest_of_last(covers: SignArray, chunk: Int64Array) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def most_frequent(covers: SignArray, chunk: Int64Array, cap: int) -> int:
     """Return the item of a record chunk in most records, if that is more than `cap`; else -1.
 
@@ -224,7 +224,7 @@ def most_frequent(covers: SignArray, chunk: Int64Array, cap: int) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def safe_clusters(
     offsets: Int64Array,
     items: Int32Array,
@@ -279,7 +279,7 @@ def safe_clusters(
     return term_offsets, terms[:used].copy(), chunk[:used].copy(), np.flatnonzero(removed)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mark_removed(
     offsets: Int64Array,
     items: Int32Array,

@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from setveil.kernels.closed_antecedents import dealt
+from setveil.kernels.compiling import compiled
 from setveil.kernels.rho_oracle import LIMIT, STOP, WORK, TokenRows, grown, mark_of
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def projected(
     offsets: Int64Array, items: Int32Array, rows: Int64Array, image: Int32Array, n_tokens: int
 ) -> tuple[Int64Array, Int32Array]:
@@ -45,7 +45,7 @@ def projected(
     return starts, tokens[:top].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transposed(
     offsets: Int64Array, values: Int32Array, n_values: int
 ) -> tuple[Int64Array, Int32Array]:
@@ -68,7 +68,7 @@ def transposed(
     return starts, rows
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merged(
     offsets: Int64Array, tokens: Int32Array, weights: Int64Array
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
@@ -115,7 +115,7 @@ def merged(
     return kinds[:n_kinds].copy(), totals[:n_kinds].copy(), kind_of
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_marks(offsets: Int64Array, tokens: Int32Array) -> Int64Array:
     """Return each row's bits; see :class:`~setveil.kernels.rho_oracle.TokenRows`."""
     marks = np.zeros(len(offsets) - 1, np.int64)
@@ -125,7 +125,7 @@ def row_marks(offsets: Int64Array, tokens: Int32Array) -> Int64Array:
     return marks
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def too_sure(
     rows: TokenRows,
     cover: Int32Array,
@@ -162,7 +162,7 @@ def too_sure(
     return n_found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rules_of_size(
     rows: TokenRows,
     asked_starts: Int64Array,
@@ -273,7 +273,7 @@ def rules_of_size(
     return rules[:n_listed], n_rules
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sift(heap: Int32Array, n: int, at: int, payoff: np.ndarray) -> None:
     """Move the token at place `at` of the heap down until none below it pays more."""
     token = heap[at]
@@ -291,7 +291,7 @@ def sift(heap: Int32Array, n: int, at: int, payoff: np.ndarray) -> None:
     heap[at] = token
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hitting(rules: Int32Array, cost: Int64Array) -> tuple[Int32Array, Int64Array]:
     """Choose tokens until every rule holds one: always the token in most rules per unit of cost.
 

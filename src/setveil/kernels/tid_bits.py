@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from setveil.kernels.compiling import compiled
 from setveil.kernels.postings import ones
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array, SignArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tid_bits(offsets: Int64Array, items: Int32Array, n_items: int) -> SignArray:
     """Return for each item the records that hold it, one bit each; items below 0 are left out.
 
@@ -31,7 +31,7 @@ def tid_bits(offsets: Int64Array, items: Int32Array, n_items: int) -> SignArray:
     return bits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def common_bits(bits: SignArray, items: Int64Array) -> SignArray:
     """Return the records that hold all of some items: all records where there are none.
 
@@ -45,7 +45,7 @@ def common_bits(bits: SignArray, items: Int64Array) -> SignArray:
     return common
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def union_supports(
     bits: SignArray, chosen: int, others: Int64Array, among: SignArray
 ) -> tuple[Int64Array, Int64Array]:
@@ -71,7 +71,7 @@ def union_supports(
     return counts, inside
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def join(bits: SignArray, kept: int, other: int) -> int:
     """Give the records of one item to another, and return how many that has then.
 
@@ -86,7 +86,7 @@ def join(bits: SignArray, kept: int, other: int) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def record_patterns(bits: SignArray, chosen: Int64Array) -> SignArray:
     """Return what each record with any of up to 64 items holds of them, sorted; bit i is item i.
 
@@ -120,7 +120,7 @@ def record_patterns(bits: SignArray, chosen: Int64Array) -> SignArray:
     return patterns
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rare_pattern(patterns: SignArray, k: int) -> tuple[np.uint64, int]:
     """Return, of the sorted patterns that fewer than `k` records hold all of, the most held one.
 

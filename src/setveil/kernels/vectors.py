@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from setveil.kernels.types import Int32Array, Int64Array, Weights
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ancestor_vectors(
     offsets: Int64Array,
     leaves: Int32Array,
@@ -73,7 +74,7 @@ def ancestor_vectors(
     return starts, nodes, weights
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least_common_generalizations(
     offsets: Int64Array,
     leaves: Int32Array,

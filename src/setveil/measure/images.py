@@ -163,8 +163,8 @@ def _of_generalized(
     if release.hides and not release.whole:
         counts = np.bincount(release.nodes, minlength=width)
         return _counted(release, counts, total)
-    if taxonomy is not None and len(release) == len(original) and _is_antichain(release):
-        image = _tops(release, original, taxonomy)[original.items]
+    if taxonomy is not None and len(release) == len(original) and is_antichain(release):
+        image = tops(release, original, taxonomy)[original.items]
         counts = np.bincount(image[image >= 0], minlength=width)
     elif taxonomy is not None and key is not None:
         below, _ = release.items_below(original, key, taxonomy)
@@ -188,12 +188,13 @@ def _counted(release: GeneralizedRelease, counts: Int64Array, total: int) -> Ima
     )
 
 
-def _is_antichain(release: GeneralizedRelease) -> bool:
+def is_antichain(release: GeneralizedRelease) -> bool:
+    """Tell whether no published node lies above another."""
     used = np.unique(release.nodes)
     return bool(np.all(release.tree.ends[used[:-1]] <= used[1:]))
 
 
-def _tops(
+def tops(
     release: GeneralizedRelease, original: TransactionTable, taxonomy: Taxonomy | None
 ) -> Int32Array:
     """Return for each item the highest published node above it, in the release's tree, or -1."""

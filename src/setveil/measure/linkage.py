@@ -15,10 +15,10 @@ from setveil.measure.interval import NORMAL, Rate
 from setveil.measure.score import must_be_about, score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from setveil.attack.linkage import Link
-    from setveil.data.table import TransactionTable
+    from setveil.data.table import Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
@@ -80,23 +80,50 @@ def score_linkage(
     (2.5, 0.0)
     """
     _check(guess, release, original, key)
-    behind = key.records
-    rates: dict[str, Rate | None] = _of_links(guess.links, guess, original, behind)
-    copies = np.bincount(behind, minlength=len(original))[list(guess.targets)]
-    blind = float(copies.mean()) / len(release) if len(release) and len(copies) else 0.0
-    rates["named_random"] = Rate.counted(blind)
-    strangers = guess.strangers
-    for name in ("found", "below_k", "single", "sure", "candidates"):
-        rates[f"{name}_control"] = _figures(strangers, guess.k)[name] if strangers else None
-    if isinstance(guess, IntersectionGuess):
-        first = _of_links(guess.alone, guess, original, behind)
-        rates |= {f"{name}_first": rate for name, rate in first.items()}
+    rates = link_rates(guess, {t: original[t] for t in guess.targets}, key.records)
     items = tuple(sensitive)
     if items:
         try:
             rates |= _lacking(guess, release, items, taxonomy)
         except NotApplicable:
             rates |= {"equivocation": None, "equivocation_before": None}
+    return rates
+
+
+def link_rates(
+    guess: LinkageGuess, held: Mapping[int, Sequence[str]], behind: Int64Array
+) -> dict[str, Rate | None]:
+    """Return the rates of :func:`score_linkage` that need no release.
+
+    Parameters
+    ----------
+    guess
+        What was found.
+    held
+        For each target the items that it holds.
+    behind
+        For each published record its original.
+
+    Examples
+    --------
+    >>> from setveil.attack.linkage import Link
+    >>> links = [Link(("flu",), 2, 0.5, (0, 1), ("gout",))]
+    >>> guess = LinkageGuess(attack="linkage", k=5, targets=(7,), links=links, strangers=())
+    >>> rates = link_rates(guess, {7: ["flu", "gout"]}, np.array([7, 3, 4, 5]))
+    >>> rates["named"].value, rates["named_random"].value, rates["learned"].value
+    (0.5, 0.25, 1.0)
+    """
+    rates: dict[str, Rate | None] = _of_links(guess.links, guess, held, behind)
+    most = max(guess.targets, default=-1) + 1
+    copies = np.bincount(behind[behind < most], minlength=most)[list(guess.targets)]
+    blind = float(copies.mean()) / len(behind) if len(behind) and len(copies) else 0.0
+    rates["named_random"] = Rate.counted(blind)
+    strangers = guess.strangers
+    for name in ("found", "below_k", "single", "sure", "candidates"):
+        rates[f"{name}_control"] = _figures(strangers, guess.k)[name] if strangers else None
+    if isinstance(guess, IntersectionGuess):
+        first = _of_links(guess.alone, guess, held, behind)
+        rates |= {f"{name}_first": rate for name, rate in first.items()}
     return rates
 
 
@@ -122,15 +149,15 @@ def _check(guess: LinkageGuess, release: Release, original: TransactionTable, ke
 def _of_links(
     links: Sequence[Link],
     guess: LinkageGuess,
-    original: TransactionTable,
-    behind: np.typing.NDArray[np.int64],
+    held: Mapping[int, Sequence[str]],
+    behind: Int64Array,
 ) -> dict[str, Rate | None]:
     """Return what the links of targets are worth, given the truth."""
     right, learned = [], []
     for link, target in zip(links, guess.targets, strict=True):
         hits = int((behind[list(link.named)] == target).sum()) if link.named else 0
         right.append(hits / max(len(link.named), 1))
-        learned.append(bool(link.learned) and set(link.learned) <= set(original[target]))
+        learned.append(bool(link.learned) and set(link.learned) <= set(held[target]))
     figures = _figures(links, guess.k)
     return {"named": _share(right), **figures, "learned": _share(learned)}
 

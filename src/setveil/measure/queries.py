@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from setveil.errors import NotApplicable, ParameterError
 from setveil.release.disassociated import DisassociatedRelease
@@ -20,7 +21,7 @@ from setveil.release.suppressed import SuppressedRelease
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Release
 
@@ -90,9 +91,48 @@ def draw_queries(
         rng.choice(filled, count).tolist(), rng.choice(np.array(sizes), count).tolist(), strict=True
     ):
         row = np.unique(original.items[original.offsets[record] : original.offsets[record + 1]])
-        chosen = np.sort(rng.choice(row, min(size, len(row)), replace=False))
+        chosen = chosen_items(row, size, rng)
         drawn.append(tuple(original.vocabulary[i] for i in chosen.tolist()))
     return drawn
+
+
+def chosen_items(row: Int32Array, size: int, rng: np.random.Generator) -> Int32Array:
+    """Return so many of the distinct items of a record, or all it has.
+
+    >>> chosen_items(np.array([4, 7]), 3, np.random.default_rng(0)).tolist()
+    [4, 7]
+    """
+    return np.sort(rng.choice(row, min(size, len(row)), replace=False))
+
+
+def query_error(
+    estimates: npt.ArrayLike, actual: npt.ArrayLike, records: int, *, drawn: bool
+) -> QueryError:
+    """Return the mean relative error of estimates of supports, with its interval.
+
+    Parameters
+    ----------
+    estimates, actual
+        For each query the support that is expected, and that in the original.
+    records
+        Of the original.
+    drawn
+        Whether the queries were drawn; given ones have no interval.
+
+    Examples
+    --------
+    >>> query_error([1.5], [1], 4, drawn=False).value
+    0.5
+    """
+    held = np.asarray(actual, dtype=np.float64)
+    errors = np.abs(np.asarray(estimates) - held) / np.maximum(held, SANITY * records)
+    value = float(errors.mean())
+    spread = 0.0
+    if drawn and len(errors) > 1:
+        spread = 1.96 * float(errors.std(ddof=1)) / len(errors) ** 0.5
+    return QueryError(
+        value=value, low=max(value - spread, 0.0), high=value + spread, queries=len(errors)
+    )
 
 
 def average_relative_error(
@@ -142,20 +182,12 @@ def average_relative_error(
     if not asked:
         raise NotApplicable("there are no queries to average over")
     holders = Holders(original)
-    least = SANITY * len(original)
-    estimates: dict[tuple[str, ...], float] = {}
-    errors = np.empty(len(asked))
-    for place, query in enumerate(asked):
-        if query not in estimates:
-            estimates[query] = release.expected_support(query, taxonomy)
-        actual = holders.support(query)
-        errors[place] = abs(estimates[query] - actual) / max(actual, least)
-    value = float(errors.mean())
-    spread = 0.0
-    if given is None and len(errors) > 1:
-        spread = 1.96 * float(errors.std(ddof=1)) / len(errors) ** 0.5
-    return QueryError(
-        value=value, low=max(value - spread, 0.0), high=value + spread, queries=len(errors)
+    estimates = {query: release.expected_support(query, taxonomy) for query in set(asked)}
+    return query_error(
+        [estimates[query] for query in asked],
+        [holders.support(query) for query in asked],
+        len(original),
+        drawn=given is None,
     )
 
 

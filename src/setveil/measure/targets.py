@@ -74,12 +74,11 @@ def draw_targets(
         raise InputError("nobody can be drawn from a table without records", fix="give some")
     rng = np.random.default_rng(0) if rng is None else rng
     who = np.arange(len(table)) if among is None else np.asarray(among, dtype=np.int64)
-    if sample < len(who):
-        who = np.sort(rng.choice(who, sample, replace=False))
+    who = who[draw_people(len(who), sample, rng)]
     holders = _Holders.of(table, hidden)
-    choose = _chooser(knowledge, holders.supports, rng)
+    choose = chooser(knowledge, holders.supports, rng)
     known = [choose(holders.row(record), m) for record in who.tolist()]
-    strangers = _strangers(holders, known, rng)
+    strangers = made_up(known, holders.together, rng)
     names = table.vocabulary
     return Targets(
         records=tuple(who.tolist()),
@@ -88,10 +87,26 @@ def draw_targets(
     )
 
 
-def _chooser(
+def draw_people(records: int, sample: int, rng: np.random.Generator) -> Int64Array:
+    """Return the places of people drawn from so many records, ascending.
+
+    >>> draw_people(3, 5, np.random.default_rng(0)).tolist()
+    [0, 1, 2]
+    """
+    if sample >= records:
+        return np.arange(records)
+    return np.sort(rng.choice(records, sample, replace=False))
+
+
+def chooser(
     knowledge: str, supports: Int64Array, rng: np.random.Generator
 ) -> Callable[[Int32Array, int], Int64Array]:
-    """Return what chooses `m` items of a record."""
+    """Return what chooses `m` items of a record.
+
+    >>> choose = chooser("rarest", np.array([5, 1, 3]), np.random.default_rng(0))
+    >>> choose(np.array([0, 1, 2], dtype=np.int32), 2).tolist()
+    [1, 2]
+    """
 
     def at_random(row: Int32Array, m: int) -> Int64Array:
         return np.sort(rng.choice(row, m, replace=False) if len(row) > m else row)
@@ -150,16 +165,33 @@ class _Holders:
         return bool(len(records))
 
 
-def _strangers(
-    holders: _Holders, known: list[Int64Array], rng: np.random.Generator
+def made_up(
+    known: list[Int64Array], together: Callable[[Int64Array], bool], rng: np.random.Generator
 ) -> list[Int64Array]:
-    """Make up itemsets that nobody holds, one for each target of whom two items are known."""
+    """Make up itemsets that nobody holds, one for each target of whom two items are known.
+
+    Parameters
+    ----------
+    known
+        What is known of each target; items are drawn from all of it.
+    together
+        Tells whether somebody may hold all of some items.
+    rng
+        Draws.
+
+    Examples
+    --------
+    >>> known = [np.array([0, 1]), np.array([1, 2])]
+    >>> made = made_up(known, lambda items: 1 in items, np.random.default_rng(0))
+    >>> {tuple(items.tolist()) for items in made}
+    {(0, 2)}
+    """
     pool = np.concatenate([np.zeros(0, dtype=np.int64), *known])
     found = []
     for size in (len(items) for items in known if len(items) > 1):
         for _ in range(TRIES):
             drawn = np.unique(rng.choice(pool, size))
-            if len(drawn) == size and not holders.together(drawn):
+            if len(drawn) == size and not together(drawn):
                 found.append(drawn)
                 break
     return found

@@ -72,7 +72,7 @@ def uniqueness(
         raise ParameterError(f"samples is {samples}", fix="draw at least one")
     if len(table) == 0:
         raise InputError("no record can be unique in an empty table", fix="give at least one")
-    records = _Records.of(table)
+    records = Records.of(table)
     if m == 1:
         return Rate.counted(_by_one_item(records))
     sizes = records.known_sizes(m)
@@ -84,15 +84,21 @@ def uniqueness(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Records:
-    """Distinct items of each record, and where each item occurs (`holders`, by item)."""
+class Records:
+    """Distinct items of each record, and where each item occurs (`holders`, by item).
+
+    >>> records = Records(offsets=np.array([0, 2]), items=np.array([1, 2]), width=3)
+    >>> [array.tolist() for array in records.itemsets(2)]
+    [[0], [7]]
+    """
 
     offsets: Int64Array
     items: Int64Array
     width: int
 
     @classmethod
-    def of(cls, table: TransactionTable) -> _Records:
+    def of(cls, table: TransactionTable) -> Records:
+        """Take the distinct items of a table."""
         items = table.items.astype(np.int64)
         offsets = table.offsets
         if table.is_bag:
@@ -107,10 +113,12 @@ class _Records:
 
     @cached_property
     def lengths(self) -> Int64Array:
+        """Number of distinct items of each record."""
         return np.diff(self.offsets)
 
     @cached_property
     def rows(self) -> Int64Array:
+        """The record of each place."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     @cached_property
@@ -120,14 +128,17 @@ class _Records:
 
     @cached_property
     def supports(self) -> Int64Array:
+        """For each item how many records hold it."""
         return np.bincount(self.items, minlength=self.width)
 
     @cached_property
     def holder_offsets(self) -> Int64Array:
+        """Where each item's holders begin."""
         return np.concatenate([[0], np.cumsum(self.supports)])
 
     @cached_property
     def holders(self) -> Int64Array:
+        """The records that hold each item, item after item."""
         return self.rows[np.argsort(self.items, kind="stable")]
 
     def known_sizes(self, m: int) -> list[int]:
@@ -136,6 +147,7 @@ class _Records:
         return [*np.unique(shorter).tolist(), m]
 
     def number_of_itemsets(self, size: int) -> int:
+        """Return how many itemsets of a size the records hold, repeated for each."""
         lengths, records = np.unique(self.lengths, return_counts=True)
         pairs = zip(lengths.tolist(), records.tolist(), strict=True)
         return sum(math.comb(length, size) * count for length, count in pairs)
@@ -178,7 +190,7 @@ class _Records:
         return found < 2
 
 
-def _by_one_item(records: _Records) -> float:
+def _by_one_item(records: Records) -> float:
     """Return the rate for one known item: the mean share of items that nobody else holds."""
     n = len(records.lengths)
     single = records.supports[records.items] == 1
@@ -186,12 +198,12 @@ def _by_one_item(records: _Records) -> float:
     return (float((hits / np.maximum(records.lengths, 1)).sum()) + _lone_empty(records)) / n
 
 
-def _lone_empty(records: _Records) -> int:
+def _lone_empty(records: Records) -> int:
     """Return 1 if the table is a single empty record, of which everybody knows everything."""
     return int(len(records.lengths) == 1 and records.lengths[0] == 0)
 
 
-def _counted(records: _Records, m: int, sizes: list[int]) -> float:
+def _counted(records: Records, m: int, sizes: list[int]) -> float:
     """Return the rate from all itemsets: sorted, those that differ from both neighbours."""
     n, lengths = len(records.lengths), records.lengths
     total = float(_lone_empty(records))
@@ -210,7 +222,7 @@ def _counted(records: _Records, m: int, sizes: list[int]) -> float:
     return total / n
 
 
-def _hits(records: _Records, m: int, samples: int, rng: np.random.Generator) -> int:
+def _hits(records: Records, m: int, samples: int, rng: np.random.Generator) -> int:
     """Return how many of the drawn (record, known items) pairs are single."""
     hits = 0
     for record in rng.integers(len(records.lengths), size=samples).tolist():

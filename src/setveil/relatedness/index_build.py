@@ -155,7 +155,7 @@ def _write(
     tell: Callable[[str, int, int], None],
 ) -> None:
     tell("sorting words", 0, 0)
-    arrays, word_of = _forms(tokens.forms, singulars=singulars)
+    arrays, word_of = word_forms(tokens.forms, singulars=singulars)
     n_words, n_documents = len(arrays["word_forms"]), len(tokens.lengths)
     lengths = np.frombuffer(tokens.lengths, dtype=np.int64)
     # One place stays empty after each document.
@@ -171,8 +171,8 @@ def _write(
     arrays["posting_starts"] = np.concatenate([[0], np.cumsum(held)])
     wide = arrays["document_starts"][-1] > NARROW
     with tempfile.TemporaryFile(dir=folder) as spots, tempfile.TemporaryFile(dir=folder) as lists:
-        places = _on_disk(spots, "<i8" if wide else "<u4", int(occurrences.sum()))
-        postings = _on_disk(lists, "<u4", int(held.sum()))
+        places = on_disk(spots, "<i8" if wide else "<u4", int(occurrences.sum()))
+        postings = on_disk(lists, "<u4", int(held.sum()))
         next_place = arrays["place_starts"][:-1].copy()
         next_posting = arrays["posting_starts"][:-1].copy()
         last[:] = -1
@@ -183,16 +183,24 @@ def _write(
         arrays["places"], arrays["postings"] = places, postings
         tell("writing", 0, 0)
         with output_file(path) as out:
-            _write_sections(out, arrays, singulars=singulars)
+            write_sections(out, arrays, singulars=singulars)
 
 
-def _on_disk(file: IO[bytes], kind: str, length: int) -> Array:
+def on_disk(file: IO[bytes], kind: str, length: int) -> Array:
+    """Return an array in a file; it goes when the file is closed."""
     file.truncate(length * np.dtype(kind).itemsize)
     return np.memmap(file, dtype=kind, mode="r+", shape=(length,))
 
 
-def _forms(forms: _Numbers, *, singulars: bool) -> tuple[dict[str, Array], npt.NDArray[np.int32]]:
-    """Return the arrays of spellings and words, and the word of each spelling's number."""
+def word_forms(
+    forms: Iterable[str], *, singulars: bool
+) -> tuple[dict[str, Array], npt.NDArray[np.int32]]:
+    """Return the arrays of spellings and words, and the word of each spelling by its place.
+
+    >>> arrays, words = word_forms(["tests", "a", "test"], singulars=True)
+    >>> words.tolist(), arrays["form_starts"].tolist()
+    ([1, 0, 1], [0, 1, 5, 10])
+    """
     if singulars:
         word_by_form = {form: _singular(form) for form in forms}
     else:
@@ -225,7 +233,8 @@ def _singular(form: str) -> str:
     return form
 
 
-def _write_sections(out: Any, arrays: dict[str, Array], *, singulars: bool) -> None:  # noqa: ANN401
+def write_sections(out: Any, arrays: dict[str, Array], *, singulars: bool) -> None:  # noqa: ANN401
+    """Write the arrays of an index into an open file, with the table of where they stand."""
     typed = {
         name: arrays[name].astype(kind_of(name, arrays[name]), copy=False) for name in SECTIONS
     }

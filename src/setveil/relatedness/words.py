@@ -7,9 +7,13 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+END = "\0"
+"""Ends a text in a list of the words of many; no word holds it."""
 
 _WORD = re.compile(r"[^\W_]+")
+_WORD_OR_END = re.compile(rf"[^\W_]+|{END}")
 _POSSESSIVE = re.compile("['\u2019]s\\b")
 _ENDINGS = (
     ("ies", "y"),
@@ -31,12 +35,30 @@ def words_of(text: str) -> list[str]:
     >>> words_of("An X-ray of Crohn's disease_2, café.")
     ['an', 'x', 'ray', 'of', 'crohn', 'disease', '2', 'café']
     """
+    return _WORD.findall(_plain(text))
+
+
+def _plain(text: str) -> str:
+    """Return a text composed, in lower case and without possessives."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     lower = text.lower()
     if "'s" in lower or "\u2019s" in lower:
         lower = _POSSESSIVE.sub("", lower)
-    return _WORD.findall(lower)
+    return lower
+
+
+def words_of_many(texts: Sequence[str]) -> list[str]:
+    """Return the words of several texts in one list, with :data:`END` after each text.
+
+    One pass over all of them: for a million short texts faster than one pass over each.
+
+    >>> words_of_many(["An X-ray.", "", "Flu"]) == ["an", "x", "ray", END, END, "flu", END]
+    True
+    """
+    # Between line breaks the mark touches no word: what is normalized or dropped stays the same.
+    joined = "".join(f"{text.replace(END, ' ')}\n{END}\n" for text in texts)
+    return _WORD_OR_END.findall(_plain(joined))
 
 
 def possible_singulars(word: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from setveil.errors import ParameterError, ReleaseError
+from setveil.release.parts import is_in_parts, rows_of_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,8 @@ def _labelled(records: Records) -> Rows:
 def _from_parquet(data: bytes) -> Rows:
     import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
 
+    if is_in_parts(data):
+        return rows_of_parts(data)
     try:
         frame = pl.read_parquet(io.BytesIO(data))
     except pl.exceptions.PolarsError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from setveil.data.fractions import share_as_json
-from setveil.data.table import Int32Array, Int64Array, Vocabulary
+from setveil.data.table import Int32Array, Int64Array, Vocabulary, canonical_order, take_rows
 from setveil.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.release.chunk_store import chunk_rows, chunk_structure, rebuild_chunks
 from setveil.release.disassociated import DisassociatedRelease
@@ -113,6 +113,8 @@ def _rebuild_generalized(rows: Rows, structure: Mapping[str, Any]) -> Generalize
     if len(nodes) and nodes.min() < 0:
         unknown = next(node_id for row in rows for node_id in row if node_id not in numbers)
         raise ReleaseError(f"the data holds {unknown!r}, which is not in the release's tree")
+    if structure.get("parts") is True:  # records in parts have no order, until here
+        offsets, nodes = take_rows(offsets, nodes, canonical_order(offsets, nodes))
     if len(tree.pruned(np.unique(nodes))[0]) != len(tree):
         raise ReleaseError("the release's tree holds nodes that no record publishes")
     return GeneralizedRelease(tree=tree, offsets=offsets, nodes=nodes, hides=hides, whole=whole)

@@ -2,9 +2,9 @@
 
 A release is a directory with a data file, whose name carries the hash of its content, and
 ``manifest.json``. The data file is written and flushed first; renaming the manifest into place
-is the commit. A run that is killed leaves the old release or the new one; files that belong to
-neither are removed by the next write. A run that fails or is interrupted (Ctrl-C) cleans up
-itself: before the commit it removes what it wrote, after it, it finishes what is left to do.
+is the commit. A run that is killed leaves the old release or the new one; what belongs to neither
+is removed by the next write. A run that fails or is interrupted (Ctrl-C) removes what it wrote
+before the commit, and finishes what is left to do after it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from setveil.release.base import Key
 from setveil.release.encoding import decode, encode
 from setveil.release.forms import form_of, rebuild
 from setveil.release.manifest import Manifest
+from setveil.release.parts import content_of, place_parts, remove
 
 if TYPE_CHECKING:
     import os
@@ -102,26 +103,44 @@ def save(
     >>> manifest.promise["name"], manifest.records
     ('k-anonymity', 2)
     """
-    form = form_of(release)
-    folder = Path(directory)
-    try:
-        _check_free(folder, force=force)
-        data = encode(form.records(release), format)
+    with _in_words(directory):
+        _check_free(Path(directory), force=force)
+        data = encode(form_of(release).records(release), format)
         manifest = _describe(release, data, format, method=method, params=params, promise=promise)
-        with _key_beside(key, key_file, folder) as place_key, alone_in(folder):
-            _check_free(folder, force=force)
-            _commit(folder, manifest, data, place_key)
+        write(directory, manifest, data, force=force, key=key, key_file=key_file)
+    return manifest
+
+
+def write(
+    directory: str | os.PathLike[str],
+    manifest: Manifest,
+    data: bytes | Path,
+    *,
+    force: bool = False,
+    key: Key | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write a release from its manifest and its data file's content, or a directory of parts."""
+    folder = Path(directory)
+    with _in_words(folder), _key_beside(key, key_file, folder) as place_key, alone_in(folder):
+        _check_free(folder, force=force)
+        _commit(folder, manifest, data, place_key)
+
+
+@contextmanager
+def _in_words(directory: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise ReleaseError(
             f"cannot write the release: {error.strerror or error}",
-            where=str(folder),
+            where=str(directory),
             fix="check the directory, its permissions and the space left",
         ) from None
     except UnicodeEncodeError as error:
         raise ReleaseError(
             f"a name cannot be written as UTF-8: {error.object!r:.60}", fix="rename it"
         ) from None
-    return manifest
 
 
 def _describe(
@@ -178,13 +197,7 @@ def load_manifest(directory: str | os.PathLike[str]) -> Manifest:
 
 
 def load_release(directory: str | os.PathLike[str]) -> Release:
-    """Load a release, checking the hash, the counts and the structure of what is on disk.
-
-    Raises
-    ------
-    ReleaseError
-        No release is there, or something in it is damaged; the message says what.
-    """
+    """Load a release, checking the hash, the counts and the structure of what is on disk."""
     folder = Path(directory)
     manifest, data = _read(folder)
     if hashlib.sha256(data).hexdigest() != manifest.sha256:
@@ -205,7 +218,7 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
     manifest = load_manifest(folder)
     for _ in range(TRIES):
         try:
-            return manifest, (folder / manifest.file).read_bytes()
+            return manifest, content_of(folder / manifest.file)
         except FileNotFoundError:
             # Another process may have committed a new release since the manifest was read.
             manifest = load_manifest(folder)
@@ -287,19 +300,16 @@ def load_key(path: str | os.PathLike[str]) -> Key:
     except Exception:  # noqa: BLE001
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix) from None
     whole = records.ndim == 1 and records.dtype == np.int64 and records.min(initial=0) >= 0
-    if not whole or not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+    named = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not (whole and named and isinstance(removed, list) and all(map(_is_occurrence, removed))):
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix)
-    if not isinstance(removed, list) or not all(map(_is_occurrence, removed)):
-        raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix)
-    gone = tuple((record, name) for record, name in removed)
-    return Key(records=records, names=tuple(names), parts=parts, removed=gone)
+    return Key(records=records, names=tuple(names), parts=parts, removed=tuple(map(tuple, removed)))
 
 
 def _is_occurrence(value: object) -> bool:
     """Tell whether this is a record's place with an item's name."""
-    if not isinstance(value, list) or [type(part) for part in value] != [int, str]:
-        return False
-    return bool(value[0] >= 0)
+    kinds = [type(part) for part in value] if isinstance(value, list) else []
+    return kinds == [int, str] and bool(value[0] >= 0)  # type: ignore[index]
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -326,13 +336,15 @@ def _check_free(folder: Path, *, force: bool) -> None:
         )
 
 
-def _commit(folder: Path, manifest: Manifest, data: bytes, place_key: Callable[[], None]) -> None:
+def _commit(
+    folder: Path, manifest: Manifest, data: bytes | Path, place_key: Callable[[], None]
+) -> None:
     """Write the files of a release; when that fails or is interrupted, undo it or finish it."""
     text = manifest.to_json().encode()
     there, named = folder / MANIFEST, folder / manifest.file
     shared = named.exists()  # the same data in the release that is being replaced
     try:
-        _write_whole(named, data)
+        _write_whole(named, data) if isinstance(data, bytes) else place_parts(data, named)
         _write_whole(there, text)
         _finish(folder, manifest, place_key)
     except BaseException:
@@ -341,7 +353,7 @@ def _commit(folder: Path, manifest: Manifest, data: bytes, place_key: Callable[[
                 _finish(folder, manifest, place_key)
         elif not shared:
             with suppress(OSError):
-                named.unlink()
+                remove(named)
         raise
 
 
@@ -350,7 +362,7 @@ def _finish(folder: Path, manifest: Manifest, place_key: Callable[[], None]) -> 
     place_key()
     for path in folder.iterdir():
         if OURS.fullmatch(path.name) and path.name not in {manifest.file, MANIFEST}:
-            path.unlink(missing_ok=True)
+            remove(path)
 
 
 @contextmanager

@@ -1,0 +1,121 @@
+"""``setveil anonymize METHOD DATA --engine spark`` where DATA is Parquet: records stay on Spark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from setveil.cli.engines import spark_named
+from setveil.cli.inputs import read_taxonomy
+from setveil.errors import NotApplicable, ParameterError
+
+if TYPE_CHECKING:
+    from setveil.anonymize.base import Anonymizer
+    from setveil.cli.output import Progress
+    from setveil.data.taxonomy import Taxonomy
+
+DISTRIBUTED = frozenset({"clump", "gather", "partition", "apriori-km", "disassociate"})
+"""The methods of :data:`setveil.spark.anonymizing.METHODS`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is read from where, and what the command line says about it.
+
+    Parameters
+    ----------
+    engine
+        The name of the engine.
+    data
+        A Parquet file, a directory of them, or an address that Spark knows.
+    id, item
+        Columns, if they are named.
+    taxonomy, missing, parents
+        The tree, and what to do with items and nodes that do not fit.
+    """
+
+    engine: str
+    data: str
+    id: str | None
+    item: str | None
+    taxonomy: str | None
+    missing: Literal["error", "attach-to-root"]
+    parents: Literal["error", "first"]
+
+
+def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
+    """Tell whether records are to stay where they are, and are not read here.
+
+    A single file is read here for methods that need all records in one place, and where a key is
+    asked for.
+
+    >>> stays_on_spark("spark", "gather", "visits.parquet", key=False)
+    True
+    >>> stays_on_spark("local", "gather", "visits.parquet", key=False)
+    False
+    >>> stays_on_spark("spark", "gather", "visits.csv", key=False)
+    False
+    """
+    if not engine.startswith("spark"):
+        return False
+    if "://" in data or Path(data).is_dir():
+        return True
+    return Path(data).suffix.lower() == ".parquet" and method in DISTRIBUTED and not key
+
+
+def refuse_beside_spark(method: str, options: Mapping[str, object]) -> None:
+    """Refuse methods and options that need the records here; None is what an option is without.
+
+    >>> refuse_beside_spark("gather", {"--key": None})
+    >>> refuse_beside_spark("gather", {"--key": "visits.key"})
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: --key does not go with records that stay on Spark. To fix: \
+leave it out, or use --engine local.
+    """
+    if method not in DISTRIBUTED:
+        raise NotApplicable(
+            f"{method} needs all records in one place",
+            fix=f"use one of {', '.join(sorted(DISTRIBUTED))}, or give a single file",
+        )
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(
+                f"{name} does not go with records that stay on Spark",
+                fix="leave it out, or use --engine local",
+            )
+
+
+def anonymize_there(
+    job: Job,
+    method: "Anonymizer",
+    out: Path,
+    *,
+    name: str,
+    params: Mapping[str, Any],
+    force: bool,
+    progress: "Progress",
+    quiet: bool,
+) -> dict[str, Any]:
+    """Anonymize distributed records and save the release; return what is said about it."""
+    from setveil.spark import anonymize, read_distributed
+    from setveil.spark.publish import save_distributed
+
+    progress("reading")
+    place = job.data if "://" in job.data else Path(job.data).resolve().as_uri()
+    table = read_distributed(
+        place, spark_named(job.engine), format="parquet", id=job.id, item=job.item
+    )
+    tree: Taxonomy | None = None
+    if job.taxonomy is not None:
+        tree = read_taxonomy(job.taxonomy, parents=job.parents, quiet=quiet)
+        tree = tree.for_items(table.vocabulary.names, missing=job.missing)
+    progress("anonymizing")
+    made = anonymize(method, table, taxonomy=tree)
+    progress("writing")
+    manifest = save_distributed(made, out, method=name, params=params, force=force)
+    return {
+        "records": manifest.records,
+        "published": manifest.records,
+        "promise": made.promise.describe(),
+        "log": made.log,
+    }

@@ -1,0 +1,79 @@
+"""``setveil measure --engine spark``: the same measures, added up on Spark's workers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from setveil.cli.inputs import read_table
+from setveil.cli.sensitive import read_sensitive, whole_tree
+from setveil.errors import InputError
+
+if TYPE_CHECKING:
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.engine.spark import Spark
+    from setveil.spark import DistributedTable
+
+ENDINGS = frozenset({".parquet", ".dat", ".fimi", ".basket"})
+FORMATS = frozenset({"parquet", "fimi", "basket"})
+"""What Spark's workers read by themselves."""
+
+
+def measured_on(
+    engine: "Spark",
+    directory: Path,
+    original: str,
+    *,
+    key: Path | None,
+    taxonomy: "Taxonomy | None",
+    missing: str,
+    sensitive: str | None,
+    sensitive_in_tree: str,
+    seed: int | None,
+    k: int | None,
+    reading: Mapping[str, Any],
+) -> dict[str, float | int | None]:
+    """Return the measures that are sums over records; None for the others."""
+    import numpy as np
+
+    from setveil.release.store import load_key
+    from setveil.spark.measures import every_item, measure_distributed
+    from setveil.spark.measures_parts import DistributedRelease
+
+    release = DistributedRelease.open(directory, engine)
+    private = None if key is None else load_key(key)
+    table = _original(engine, original, by_place=private is not None, **reading)
+    if private is not None and (private.records >= table.n_records).any():
+        raise InputError(
+            "the key does not belong to this original",
+            fix="name the data and the key that `setveil anonymize` read and wrote",
+        )
+    items = every_item(table)
+    secret = () if sensitive is None else read_sensitive(sensitive, items)
+    if taxonomy is not None:
+        taxonomy = whole_tree(taxonomy, items, secret, missing=missing, in_tree=sensitive_in_tree)
+    figures = measure_distributed(
+        release,
+        table,
+        key=private,
+        taxonomy=taxonomy,
+        sensitive=secret,
+        rng=None if seed is None else np.random.default_rng(seed),
+        k=k,
+    )
+    return figures | dict.fromkeys(("tkd", "rules_kept", "rules_exact"))
+
+
+def _original(
+    engine: "Spark", path: str, *, by_place: bool, on_error: str, quiet: bool, **reading: Any
+) -> "DistributedTable":
+    """Let the workers read the original; read it here where a key counts its records."""
+    from setveil.spark import DistributedTable, read_distributed
+
+    chosen = reading.pop("format")
+    by_workers = chosen in FORMATS if chosen else Path(path).suffix.lower() in ENDINGS
+    if by_workers and not by_place and path != "-":
+        delimiter = reading.pop("delimiter") or ","
+        place = Path(path).resolve().as_uri() if "://" not in path else path
+        return read_distributed(place, engine, format=chosen, delimiter=delimiter, **reading)
+    table = read_table(path, format=chosen, on_error=on_error, quiet=quiet, **reading)
+    return DistributedTable.from_table(table, engine, bags=table.is_bag)

@@ -1,0 +1,277 @@
+"""The engine of a cluster: Apache Spark runs the pieces of work, here or on other machines."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import sys
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from setveil.errors import EngineError, ParameterError, SetveilError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from setveil.engine.base import Chunk, GroupKey, Record, Result
+
+T = TypeVar("T")
+
+MASTER = re.compile(r"local(\[(\*|[1-9][0-9]*)(,[1-9][0-9]*)?\])?|(spark|k8s|yarn)(:.+)?")
+WAVE = 16
+"""How many pieces per core are sent at a time: more would only fill the driver's memory."""
+PATIENCE = 10.0
+"""Seconds that a master may take to answer."""
+RAISED = re.compile(
+    r"^(?:\[USER_RAISED_EXCEPTION\] )?"
+    r"([A-Za-z_][\w.]*(?:Error|Exception|Applicable|Interrupt)): ?(.*?)"
+    r"(?: SQLSTATE: \w+)?$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spark:
+    """Run pieces of work on Apache Spark; the same result as on every other engine.
+
+    The pieces come from this process and are sent to Spark's workers, where the same compiled
+    kernels run. Data that this process cannot hold goes through :mod:`setveil.spark` instead.
+
+    Needs ``pip install 'setveil[spark]'`` and Java 17 or newer. Workers run this Python unless
+    ``PYSPARK_PYTHON`` names another; setveil must be installed there.
+
+    Parameters
+    ----------
+    master
+        Where Spark runs: ``local[2]`` (two cores of this machine), ``local[*]`` (all), or a
+        cluster such as ``spark://host:7077``. One process has one Spark: a second engine uses
+        the session that is there.
+    session
+        A session that already runs, used instead.
+
+    Examples
+    --------
+    >>> Spark(master="local[two]")
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: 'local[two]' is no place where Spark runs. To fix: use \
+local[2], local[*] or spark://host:port.
+    """
+
+    master: str = "local[*]"
+    session: SparkSession | None = None
+
+    def __post_init__(self) -> None:
+        if not MASTER.fullmatch(self.master):
+            raise ParameterError(
+                f"{self.master!r} is no place where Spark runs",
+                fix="use local[2], local[*] or spark://host:port",
+            )
+
+    def start(self) -> SparkSession:
+        """Return the session, started on the first call; later calls get the same."""
+        return self.session if self.session is not None else _started(self.master)
+
+    def map_reduce(
+        self,
+        chunks: Iterable[Chunk],
+        function: Callable[[Chunk], Result],
+        merge: Callable[[Result, Result], Result],
+    ) -> Result:
+        """Apply `function` to each chunk and merge the results, both on Spark's workers."""
+        context = self.start().sparkContext
+        wave = WAVE * context.defaultParallelism
+        waiting = iter(chunks)
+        merged: Result | None = None
+        started = False
+        while pieces := list(islice(waiting, wave)):
+            with spoken_errors():
+                parts = min(len(pieces), 4 * context.defaultParallelism)
+                done = context.parallelize(pieces, parts).map(partial(carried, function))
+                # Each part is merged where it was made; its result alone comes here.
+                ok, found = done.reduce(partial(carried_merge, merge))
+            if not ok:
+                raise found
+            merged = merge(merged, found) if started else found  # type: ignore[arg-type]
+            started = True
+        if not started:
+            raise ParameterError("there is nothing to map over", fix="give a chunk")
+        return merged  # type: ignore[return-value]
+
+    def group_map(
+        self,
+        records: Iterable[Record],
+        key: Callable[[Record], GroupKey],
+        function: Callable[[GroupKey, list[Record]], Result],
+    ) -> Iterator[Result]:
+        """Yield ``function(key, records)`` per group, in any order; Spark does the routing."""
+        from pyspark import StorageLevel  # noqa: PLC0415  (an extra)
+
+        context = self.start().sparkContext
+        held = list(records)
+        if not held:
+            return
+        with spoken_errors():
+            parts = min(len(held), 4 * context.defaultParallelism)
+            groups = context.parallelize(held, parts).keyBy(key).groupByKey(parts)
+            # All groups are worked on side by side first; then they are fetched part by part.
+            done = groups.map(partial(carried_group, function)).persist(StorageLevel.DISK_ONLY)
+            done.count()
+        try:
+            for ok, found in done.toLocalIterator():
+                if not ok:
+                    raise found
+                yield found
+        finally:
+            done.unpersist()
+
+
+def carried(function: Callable[..., Any], *arguments: Any) -> tuple[bool, Any]:  # noqa: ANN401
+    """Call a function on a worker; an error meant for the user comes back as a value.
+
+    Spark would repeat a task that raises, and bury the message.
+
+    >>> carried(int, "7"), carried(Spark, **{})[0]
+    ((True, 7), True)
+    """
+    try:
+        return True, function(*arguments)
+    except SetveilError as error:
+        return False, error
+
+
+def carried_merge(
+    merge: Callable[[Any, Any], Any], first: tuple[bool, Any], second: tuple[bool, Any]
+) -> tuple[bool, Any]:
+    """Merge two carried results; the first error wins."""
+    if not first[0]:
+        return first
+    return carried(merge, first[1], second[1]) if second[0] else second
+
+
+def carried_group(
+    function: Callable[[Any, list[Any]], Any], group: tuple[Any, Iterable[Any]]
+) -> tuple[bool, Any]:
+    """Call a function with a group as Spark hands it out."""
+    return carried(function, group[0], list(group[1]))
+
+
+@contextmanager
+def spoken_errors() -> Iterator[None]:
+    """Turn Spark's errors, which are Java's, into one sentence."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415  (an extra)
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        text = str(error)
+        raised = RAISED.findall(text)
+        name, said = raised[-1] if raised else ("", text.strip().partition("\n")[0])
+        own = next((kind for kind in _family() if kind.__name__ == name.rpartition(".")[2]), None)
+        if own is not None:
+            raise own(said) from None
+        raise EngineError(
+            f"Spark could not finish the work: {f'{name}: ' if name else ''}{said[:300]}",
+            fix="look at Spark's log; too little memory is the usual cause",
+        ) from error
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Keep PySpark from warning of pandas 3: it insists on pandas, but Arrow is what is used."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
+        yield
+
+
+def _family() -> list[type[SetveilError]]:
+    return [kind for kind in SetveilError.__subclasses__() if kind is not EngineError]
+
+
+def missing_for_spark() -> str | None:
+    """Return what this machine lacks to run Spark, in words; None if nothing."""
+    for package in ("pyspark", "pyarrow", "pandas"):
+        if find_spec(package) is None:
+            return f"the package {package} is not installed"
+    home = os.environ.get("JAVA_HOME")
+    if not (home and Path(home, "bin", "java").exists()) and shutil.which("java") is None:
+        return "there is no Java on this machine"
+    return None
+
+
+def _started(master: str) -> SparkSession:
+    missing = missing_for_spark()
+    if missing is not None:
+        raise EngineError(
+            f"Spark cannot run: {missing}",
+            fix="pip install 'setveil[spark]', and install Java 17 (openjdk-17-jre-headless)",
+        )
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415  (an extra)
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    there = SparkSession.getActiveSession()
+    if there is not None:
+        return there
+    if master.startswith("spark://") and not any(map(_answers, master[8:].split(","))):
+        raise EngineError(
+            f"no Spark master answers at {master}",
+            fix="check the address and that the master runs; its port is 7077 if not chosen",
+        )
+    builder = SparkSession.builder.master(master).appName("setveil")
+    for name, value in _settings(master).items():
+        builder = builder.config(name, value)
+    with spoken_errors(), unwarned():
+        try:
+            session = builder.getOrCreate()
+        except PySparkRuntimeError as error:  # Java ended before Spark was there
+            raise EngineError(
+                f"Spark did not start: {str(error).partition(chr(10))[0]}",
+                fix="install Java 17 or newer, or let JAVA_HOME name it; its words stand above",
+            ) from None
+    if "PYSPARK_PYTHON" not in os.environ:
+        session.sparkContext.pythonExec = sys.executable  # the one that has setveil
+    return session
+
+
+def _answers(address: str) -> bool:
+    """Tell whether somebody listens at ``host:port``; Spark itself would try for minutes.
+
+    >>> _answers("127.0.0.1:1"), _answers("nobody")
+    (False, False)
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return False
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE):
+            return True
+    except (OSError, OverflowError):
+        return False
+
+
+def _settings(master: str) -> dict[str, str]:
+    """Return what differs from Spark's own settings, and from those of its configuration files."""
+    log = Path(__file__).with_name("log4j2.properties")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log}",
+        # Batches are what kernels work on: larger than Spark's 10,000 rows, still a few MB.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.python.daemon.module": "setveil.engine.spark_daemon",
+    }
+    if master.startswith("local"):
+        # Nothing listens to the network, and a small machine is not cut into 200 parts.
+        settings["spark.driver.bindAddress"] = settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.sql.shuffle.partitions"] = str(4 * (os.cpu_count() or 1))
+    return settings

@@ -1,0 +1,33 @@
+"""What Spark starts on a machine to fork its Python workers from: setveil is loaded once, for all.
+
+Spark collects garbage in a worker after every task. With Numba loaded that takes a quarter of a
+second, which is more than most tasks take; so what is loaded here is taken out of the collector's
+sight. Workers share its memory, too.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+
+from setveil.kernels.pairs import row_pairs
+
+
+def prepare() -> None:
+    """Load what workers need, and keep it out of the garbage collector's sight.
+
+    >>> prepare()
+    >>> gc.get_freeze_count() > 0
+    True
+    """
+    row_pairs(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), 1)  # numba gets ready
+    gc.collect()
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    from pyspark.daemon import manager
+
+    prepare()
+    manager()

@@ -1,0 +1,90 @@
+"""Data files in parts: a directory of Parquet files, as a cluster of machines writes them.
+
+A record belongs to a part by its content alone, so that parts tell nothing about the original.
+The content of such a directory is that of its files, by name, each after its length.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from typing import TYPE_CHECKING
+
+from setveil.errors import ReleaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAGIC = b"setveil parts\n"
+BLOCK = 1 << 20
+PARTS = "part-{:05}.parquet"
+
+
+def content_blocks(path: Path) -> Iterator[bytes]:
+    r"""Yield the content of a data file, or of a directory of parts, a piece at a time.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "part-00000.parquet").write_bytes(b"PAR1")
+    ...     b"".join(content_blocks(pathlib.Path(folder)))
+    b'setveil parts\n\x00\x00\x00\x00\x00\x00\x00\x04PAR1'
+    """
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    if path.is_dir():
+        yield MAGIC
+    for file in files:
+        if path.is_dir():
+            yield file.stat().st_size.to_bytes(8, "big")
+        with file.open("rb") as data:
+            while block := data.read(BLOCK):
+                yield block
+
+
+def content_of(path: Path) -> bytes:
+    """Return the whole content of a data file, or of a directory of parts."""
+    return b"".join(content_blocks(path))
+
+
+def is_in_parts(data: bytes) -> bool:
+    """Tell whether this is the content of a directory of parts."""
+    return data.startswith(MAGIC)
+
+
+def rows_of_parts(data: bytes) -> list[list[str]]:
+    """Return the records of all parts, in the order of the parts."""
+    import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+
+    rows: list[list[str]] = []
+    at = len(MAGIC)
+    while at < len(data):
+        end = at + 8 + int.from_bytes(data[at : at + 8], "big")
+        try:
+            frame = pl.read_parquet(io.BytesIO(data[at + 8 : end]))
+        except pl.exceptions.PolarsError as error:
+            raise ReleaseError(f"a part of the data is not Parquet ({error})") from None
+        if dict(frame.schema) != {"items": pl.List(pl.String)}:
+            raise ReleaseError(
+                "the data is stored as a cluster of machines works with it",
+                fix="read it with --engine spark, or setveil.spark.open_release",
+            )
+        found = frame["items"].to_list()
+        if any(row is None or None in row for row in found):
+            raise ReleaseError("a record of the data has a name that is missing")
+        rows += found
+        at = end
+    return rows
+
+
+def place_parts(staged: Path, target: Path) -> None:
+    """Move a directory of parts to its place; what is there has the same content."""
+    remove(target)
+    staged.replace(target)
+
+
+def remove(path: Path) -> None:
+    """Remove a data file or a directory of parts, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

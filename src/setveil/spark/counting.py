@@ -1,0 +1,347 @@
+"""The index over a corpus that is distributed: which words stand in which documents.
+
+The words of documents are found on the workers and sorted there. What comes here is the list of
+different spellings, one number per document, and the lists of the index itself, piece by piece
+into its file: it is the file that :func:`setveil.relatedness.build_index` writes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from setveil.data.output_file import output_file
+from setveil.data.sources import shown_name
+from setveil.data.table import Vocabulary
+from setveil.engine.spark import spoken_errors, unwarned
+from setveil.errors import InputError
+from setveil.relatedness.index import CorpusIndex
+from setveil.relatedness.index_build import NARROW, on_disk, word_forms, write_sections
+from setveil.relatedness.words import END, words_of_many
+from setveil.spark.batches import lists_of, map_batches
+from setveil.spark.table import DistributedTable, count_items, sorted_rows
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    import numpy.typing as npt
+    import pyarrow as pa
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+
+    from setveil.data.table import Int64Array
+
+FILE, PLACE, TEXT, WORDS, DOCUMENT = "file", "place", "text", "words", "document"
+SORTED = "words binary, occurrences binary, held binary, postings binary, places binary"
+DOCUMENTS = 4096
+"""How many documents a worker takes at a time."""
+
+
+class Spellings(NamedTuple):
+    """The different spellings of a corpus, and for each the number of its word."""
+
+    forms: tuple[str, ...]
+    word_of: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DistributedCorpus:
+    """The words of documents over many machines: one row per document.
+
+    Parameters
+    ----------
+    frame
+        Columns ``file`` (files, or blocks of files, stand in the order of these numbers),
+        ``place`` (numbers that rise within a file) and ``words`` (``array<string>``, in the order
+        of the text).
+    singulars
+        Whether English plurals are put under their singulars; needs ``setveil[text]``.
+    """
+
+    frame: DataFrame
+    singulars: bool = True
+
+    def __repr__(self) -> str:
+        return f"<DistributedCorpus: {self.frame.count():,} documents>"
+
+    @classmethod
+    def from_texts(
+        cls, frame: DataFrame, text: str = TEXT, *, singulars: bool = True
+    ) -> DistributedCorpus:
+        """Find the words of texts.
+
+        Parameters
+        ----------
+        frame
+            A column of texts; and, where documents have an order, ``file`` and ``place``.
+        text
+            Name of the column; a null is a document without words.
+        singulars
+            As the index is to be built.
+
+        Notes
+        -----
+        Spark keeps the words, in memory and on disk, until :meth:`forget`.
+        """
+        from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+
+        if text not in frame.columns:
+            raise InputError(
+                f"there is no column {text!r}", fix=f"use one of {', '.join(frame.columns)}"
+            )
+        order = {FILE: sql.spark_partition_id(), PLACE: sql.monotonically_increasing_id()}
+        chosen = frame.select(
+            *(
+                (sql.col(name) if name in frame.columns else made).cast("bigint").alias(name)
+                for name, made in order.items()
+            ),
+            sql.coalesce(sql.col(text).cast("string"), sql.lit("")).alias(TEXT),
+        )
+        schema = f"{FILE} bigint, {PLACE} bigint, {WORDS} array<string>"
+        found = map_batches(chosen, find_words, schema, rows=DOCUMENTS)
+        return cls(frame=found.persist(), singulars=singulars)
+
+    @property
+    def silent(self) -> int:
+        """Number of documents without words."""
+        from pyspark.sql import functions as sql  # noqa: PLC0415
+
+        with spoken_errors():
+            return self.frame.where(sql.size(WORDS) == 0).count()
+
+    def forget(self) -> None:
+        """Let Spark forget the words."""
+        self.frame.unpersist()
+
+    def spellings(self) -> tuple[Spellings, dict[str, npt.NDArray[Any]]]:
+        """Return the different spellings, and the arrays of an index that tell about them."""
+        from pyspark.sql import functions as sql  # noqa: PLC0415
+
+        with spoken_errors():
+            each = self.frame.select(sql.explode(sql.array_distinct(WORDS)).alias("form"))
+            forms = sorted(each.distinct().toArrow()["form"].to_pylist())
+        if not forms:
+            raise InputError("there are no words in the corpus", fix="give it texts")
+        arrays, word_of = word_forms(forms, singulars=self.singulars)
+        return Spellings(tuple(forms), word_of), arrays
+
+    def table(self) -> DistributedTable:
+        """Return the documents as records of words.
+
+        Its supports are the document counts of an index, and
+        :meth:`~setveil.spark.DistributedTable.pair_counts` counts the documents that hold two
+        words: for a corpus whose index would not fit a disk.
+        """
+        known, arrays = self.spellings()
+        context = self.frame.sparkSession.sparkContext
+        frame = map_batches(
+            self.frame.select(WORDS),
+            partial(number_words, known=context.broadcast(known)),
+            "items array<int>",
+            rows=DOCUMENTS,
+        )
+        names = _names(arrays)
+        supports = count_items(frame, len(names))
+        return DistributedTable(frame=frame, vocabulary=Vocabulary(names=names), supports=supports)
+
+    def write_index(self, path: str | os.PathLike[str]) -> CorpusIndex:
+        """Write the index over the corpus, and open it.
+
+        Byte for byte what :func:`setveil.relatedness.build_index` writes for the same documents
+        in the same order. The file appears whole or not at all.
+
+        Raises
+        ------
+        InputError
+            There is no word in any document, or the file cannot be written.
+        """
+        known, arrays = self.spellings()
+        documents = self._numbered()
+        arrays["document_starts"] = starts = _document_starts(documents)
+        context = self.frame.sparkSession.sparkContext
+        tokens = map_batches(
+            documents,
+            partial(place_tokens, known=context.broadcast(known), starts=context.broadcast(starts)),
+            "word int, document bigint, place bigint",
+            rows=DOCUMENTS,
+        )
+        # One word of one document is never cut apart: it is listed once.
+        ordered = tokens.repartitionByRange("word", DOCUMENT).sortWithinPartitions("word", PLACE)
+        with unwarned():
+            packed = ordered.mapInArrow(Packed(wide=bool(starts[-1] > NARROW)), SORTED)
+        try:
+            _write(path, packed, arrays, singulars=self.singulars)
+        except OSError as error:
+            raise InputError(
+                f"the index cannot be written: {error.strerror or error}",
+                where=shown_name(path),
+                fix="check that the directory exists, can be written to and has room",
+            ) from None
+        return CorpusIndex.open(path)
+
+    def _numbered(self) -> DataFrame:
+        """Give documents numbers: file after file, in each by place."""
+        from pyspark.sql import Window  # noqa: PLC0415
+        from pyspark.sql import functions as sql  # noqa: PLC0415
+
+        within = sql.row_number().over(Window.partitionBy(FILE).orderBy(PLACE)) - 1
+        with spoken_errors():
+            sizes = self.frame.groupBy(FILE).count().orderBy(FILE).toArrow()
+        begins = np.concatenate([[0], np.cumsum(sizes["count"].to_numpy())])[:-1]
+        offsets = self.frame.sparkSession.createDataFrame(
+            sizes.select([FILE]).append_column("begin", [begins.astype(np.int64)])
+        )
+        named = self.frame.withColumn("within", within).join(sql.broadcast(offsets), FILE)
+        number = (sql.col("begin") + sql.col("within")).cast("bigint")
+        return named.select(number.alias(DOCUMENT), WORDS)
+
+
+def _document_starts(documents: DataFrame) -> Int64Array:
+    """Return where documents begin: one place stays empty after each."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415
+
+    with spoken_errors():
+        found = documents.select(DOCUMENT, sql.size(WORDS).alias("length")).toArrow()
+    lengths = np.zeros(len(found), dtype=np.int64)
+    lengths[found[DOCUMENT].to_numpy()] = found["length"].to_numpy()
+    return np.concatenate([[0], np.cumsum(lengths + 1)])
+
+
+def _names(arrays: dict[str, npt.NDArray[Any]]) -> tuple[str, ...]:
+    """Return the words, by number."""
+    starts, text = arrays["form_starts"].tolist(), arrays["form_text"].tobytes()
+    places = arrays["word_forms"].tolist()
+    return tuple(text[starts[place] : starts[place + 1]].decode() for place in places)
+
+
+# --- on the workers -------------------------------------------------------------------------------
+
+
+def find_words(table: pa.Table) -> pa.Table:
+    """Find the words of texts, all of a batch at once."""
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    words = pa.array(words_of_many(table[TEXT].to_pylist()), pa.string())
+    is_end = pc.equal(words, END)
+    ends = np.flatnonzero(is_end.to_numpy(zero_copy_only=False))
+    offsets = np.concatenate([[0], ends - np.arange(len(ends))]).astype(np.int32)
+    lists = pa.ListArray.from_arrays(pa.array(offsets), words.filter(pc.invert(is_end)))
+    return pa.table({FILE: table[FILE], PLACE: table[PLACE], WORDS: lists})
+
+
+def _word_rows(table: pa.Table, known: Spellings) -> tuple[Int64Array, npt.NDArray[np.int32]]:
+    """Return the documents of a batch as compressed rows of numbers of words."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    lists = table[WORDS].combine_chunks()
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    texts = lists.values.slice(offsets[0], offsets[-1] - offsets[0])
+    forms = pc.index_in(texts, value_set=pa.array(known.forms, texts.type)).to_numpy()
+    return offsets - offsets[0], known.word_of[forms]
+
+
+def number_words(table: pa.Table, known: Broadcast[Spellings]) -> pa.Table:
+    """Return documents as sets of numbers of words."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    width = int(known.value.word_of.max()) + 1
+    return pa.table({"items": lists_of(*sorted_rows(*_word_rows(table, known.value), width))})
+
+
+def place_tokens(
+    table: pa.Table, known: Broadcast[Spellings], starts: Broadcast[Int64Array]
+) -> pa.Table:
+    """Return each word of documents with its document and its place in the corpus."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    offsets, words = _word_rows(table, known.value)
+    document = table[DOCUMENT].to_numpy()
+    lengths = np.diff(offsets)
+    begins = np.repeat(starts.value[document] - offsets[:-1], lengths)
+    return pa.table(
+        {
+            "word": words.astype(np.int32),
+            DOCUMENT: np.repeat(document, lengths),
+            PLACE: begins + np.arange(len(words)),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Sorted words of a partition as pieces of the lists of an index, in its own types."""
+
+    wide: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield a row for each batch: bytes, as they stand in the file."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        before = (-1, -1)
+        for batch in batches:
+            if not len(batch):
+                continue
+            word, document, place = (batch.column(i).to_numpy() for i in range(3))
+            fresh = np.ones(len(word), dtype=bool)
+            fresh[1:] = (np.diff(word) != 0) | (np.diff(document) != 0)
+            fresh[0] = (word[0], document[0]) != before
+            before = (word[-1], document[-1])
+            words, first = np.unique(word, return_index=True)
+            parts = (
+                words.astype("<i8"),
+                np.diff(np.append(first, len(word))).astype("<i8"),
+                np.add.reduceat(fresh.astype("<i8"), first),
+                document[fresh].astype("<u4"),
+                place.astype("<i8" if self.wide else "<u4"),
+            )
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([part.tobytes()], pa.binary()) for part in parts],
+                ["words", "occurrences", "held", "postings", "places"],
+            )
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def _write(
+    path: str | os.PathLike[str],
+    packed: DataFrame,
+    arrays: dict[str, npt.NDArray[Any]],
+    *,
+    singulars: bool,
+) -> None:
+    """Bring the sorted pieces here one after the other, and write the file."""
+    from pyspark import StorageLevel  # noqa: PLC0415
+
+    n_words = len(arrays["word_forms"])
+    counts = {name: np.zeros(n_words, dtype=np.int64) for name in ("occurrences", "held")}
+    folder = Path(path).parent
+    with tempfile.TemporaryFile(dir=folder) as spots, tempfile.TemporaryFile(dir=folder) as lists:
+        with spoken_errors():
+            # All partitions are sorted side by side first; then they come in their order.
+            kept = packed.persist(StorageLevel.DISK_ONLY)
+            kept.count()
+            for row in kept.toLocalIterator():
+                words = np.frombuffer(row["words"], dtype="<i8")
+                for name, total in counts.items():
+                    total[words] += np.frombuffer(row[name], dtype="<i8")
+                lists.write(row["postings"])
+                spots.write(row["places"])
+            kept.unpersist()
+        for name, of in (("place_starts", "occurrences"), ("posting_starts", "held")):
+            arrays[name] = np.concatenate([[0], np.cumsum(counts[of])])
+        wide = bool(arrays["document_starts"][-1] > NARROW)
+        spots.flush()
+        lists.flush()
+        arrays["places"] = on_disk(spots, "<i8" if wide else "<u4", int(arrays["place_starts"][-1]))
+        arrays["postings"] = on_disk(lists, "<u4", int(arrays["posting_starts"][-1]))
+        with output_file(path) as out:
+            write_sections(out, arrays, singulars=singulars)

@@ -1,0 +1,162 @@
+"""Distributed releases on disk: the workers write the data file, in parts."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from setveil import __version__
+from setveil.engine.spark import spoken_errors
+from setveil.registry import name_of
+from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.generalized import GeneralizedRelease
+from setveil.release.manifest import Manifest, describe_tree
+from setveil.release.parts import PARTS, content_blocks, remove
+from setveil.release.store import write
+from setveil.spark.batches import map_batches
+from setveil.spark.chunks import COLUMNS, DistributedChunks
+from setveil.spark.table import ITEMS, name_items
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame
+
+    from setveil.spark.anonymized import DistributedAnonymization
+    from setveil.spark.generalized import DistributedGeneralized
+
+PART = 1 << 20
+"""About how many records, or clusters, a part of the data file holds."""
+NAMED = (ITEMS, "terms")
+
+
+def save_distributed(
+    made: DistributedAnonymization,
+    directory: str | os.PathLike[str],
+    *,
+    method: str,
+    params: Mapping[str, Any],
+    force: bool = False,
+) -> Manifest:
+    """Write a distributed release to a directory that all workers can write to.
+
+    The data file is a directory of Parquet files. To which of them a record or a cluster belongs
+    depends on its content and on how many there are, and within each they are sorted, so that
+    nothing tells where they came from.
+
+    Parameters
+    ----------
+    made
+        What :func:`setveil.spark.anonymize` gave.
+    directory
+        Where to; made if need be.
+    method, params
+        How the release was made; `params` must be JSON values and public.
+    force
+        Replace a release that is already there.
+    """
+    folder = Path(directory).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    # By this name it is known as a leftover if it never gets its own.
+    staged = folder / f".release-{'0' * 16}.parquet.{secrets.token_hex(8)}.part"
+    release = made.release
+    structure: dict[str, Any] = {"parts": True}
+    try:
+        if isinstance(release, DistributedChunks):
+            records, occurrences = _write_chunks(release, staged)
+            form = DisassociatedRelease.form
+        else:
+            records, occurrences = _write_records(release, staged)
+            form = GeneralizedRelease.form
+            structure |= {"hides": release.hides, "whole": release.whole}
+            structure["nodes"] = describe_tree(release.tree)
+        _tidy(staged)
+        digest = hashlib.sha256()
+        for block in content_blocks(staged):
+            digest.update(block)
+        promise = made.promise
+        says = {
+            "name": name_of(type(promise)),
+            "params": promise.params(),
+            "says": promise.describe(),
+        }
+        manifest = Manifest(
+            form=form,
+            method=method,
+            params=dict(params),
+            promise=says,
+            records=records,
+            occurrences=occurrences,
+            tool=f"setveil {__version__}",
+            file=f"release-{digest.hexdigest()[:16]}.parquet",
+            format="parquet",
+            sha256=digest.hexdigest(),
+            structure=structure,
+        )
+        write(folder, manifest, staged, force=force)
+    finally:
+        remove(staged)
+    return manifest
+
+
+def _write_records(release: DistributedGeneralized, staged: Path) -> tuple[int, int]:
+    """Write records as lists of ids; return how many records and published items there are."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+
+    ids = release.frame.sparkSession.sparkContext.broadcast(release.tree.ids)
+    parts = release.records // PART + 1
+    size = sql.size(ITEMS)
+    ordered = release.frame.repartition(parts, ITEMS).sortWithinPartitions(sql.desc(size), ITEMS)
+    _write(map_batches(ordered, _Named(ids), f"{ITEMS} array<string>"), staged)
+    with spoken_errors():
+        total = release.frame.select(sql.sum(sql.size(ITEMS))).collect()[0][0]
+    return release.records, int(total or 0)
+
+
+def _write_chunks(release: DistributedChunks, staged: Path) -> tuple[int, int]:
+    """Write blocks of clusters; return how many records and published items there are."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415
+
+    frame = release.frame
+    total = [sql.count("*"), *(sql.sum(sql.size(name)) for name in NAMED)]
+    with spoken_errors():
+        blocks, items, terms = frame.select(*total).collect()[0]
+    ordered = frame.repartition(blocks // PART + 1, *COLUMNS).sortWithinPartitions(*COLUMNS)
+    kinds = (f"{name} array<{'string' if name in NAMED else 'int'}>" for name in COLUMNS)
+    _write(map_batches(ordered, _Named(release.broadcast_names()), ", ".join(kinds)), staged)
+    return release.n_records, int(items or 0) + int(terms or 0)
+
+
+class _Named:
+    """Replaces the numbers of items by names."""
+
+    def __init__(self, names: Broadcast[tuple[str, ...]]) -> None:
+        self.names = names
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        for name in NAMED:
+            if name in table.column_names:
+                texts = name_items(table.select([name]).rename_columns([ITEMS]), self.names)
+                place = table.schema.get_field_index(name)
+                table = table.set_column(place, name, texts[ITEMS])
+        return table
+
+
+def _write(frame: DataFrame, staged: Path) -> None:
+    with spoken_errors():
+        frame.write.option("compression", "zstd").parquet(staged.as_uri())
+
+
+def _tidy(staged: Path) -> None:
+    """Keep the parts alone, by plain names: Spark's tell about the job."""
+    parts = sorted(staged.glob("part-*.parquet"))
+    for path in staged.iterdir():
+        if path not in parts:
+            path.unlink()
+    for number, path in enumerate(parts):
+        path.rename(staged / PARTS.format(number))

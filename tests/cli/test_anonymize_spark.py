@@ -1,0 +1,66 @@
+"""``setveil anonymize --engine spark`` with Parquet: the records stay on Spark."""
+
+import json
+
+import pytest
+
+import setveil
+from setveil.cli.anonymize_spark import DISTRIBUTED
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def session(spark):
+    """Commands find the session that all tests share."""
+    return spark
+
+
+@pytest.fixture
+def visits(clinic):
+    """Return the visits as a directory of Parquet files."""
+    folder = clinic.folder / "visits"
+    folder.mkdir()
+    setveil.read(clinic.data).to_frame().write_parquet(folder / "a.parquet")
+    return folder
+
+
+def test_parquet_in_parquet_out(clinic, visits):
+    clinic.anonymize("gather")
+    here = setveil.load_release(clinic.release).to_rows()
+    options = [*clinic.inputs_of("gather"), "-o", clinic.release, "--engine", "spark", "--force"]
+    found = clinic.run("anonymize", "gather", visits, *options, "--json")
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.stdout)
+    assert (said["method"], said["key"], said["log"][0]["action"]) == ("gather", None, "bucket")
+    assert said["records"] == len(here)
+    assert setveil.load_release(clinic.release).to_rows() == here
+    for engine in ("local", "spark"):
+        assert clinic.run("verify", clinic.release, "--engine", engine).exit_code == 0
+    names = {path.name for path in clinic.release.iterdir()}
+    assert len(names) == 2
+    assert "manifest.json" in names
+
+
+def test_what_needs_the_records_here(clinic, visits):
+    options = [*clinic.inputs_of("gather"), "-o", clinic.release, "--engine", "spark"]
+    for more in (["--key", clinic.key], ["--release-format", "csv"]):
+        found = clinic.run("anonymize", "gather", visits, *options, *more)
+        assert found.exit_code == 2
+        assert f"{more[0]} does not go with records that stay on Spark" in found.output
+    found = clinic.run("anonymize", "gather", visits / "a.parquet", *options, "--key", clinic.key)
+    assert found.exit_code == 0, found.output
+    assert clinic.key.exists()
+    others = clinic.inputs_of("direct-km")
+    out = ["-o", clinic.folder / "other", "--engine", "spark"]
+    found = clinic.run("anonymize", "direct-km", visits, *others, *out)
+    assert found.exit_code == 2
+    assert "needs all records in one place" in " ".join(found.output.split())
+    assert not (clinic.folder / "other").exists()
+
+
+def test_the_methods_by_their_names():
+    from setveil.registry import name_of
+    from setveil.spark.anonymizing import METHODS
+
+    assert {name_of(kind) for kind in METHODS} == DISTRIBUTED

@@ -1,0 +1,79 @@
+"""``setveil measure``, ``attack`` and ``index`` with ``--engine spark``: as without it."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+NOT_THERE = {"tkd", "rules_kept", "rules_exact"}
+
+
+@pytest.fixture(autouse=True)
+def session(spark):
+    """Commands find the session that all tests share."""
+    return spark
+
+
+def test_measures(clinic):
+    clinic.anonymize("partition", "--key", clinic.key)
+    options = ["--original", clinic.data, "--key", clinic.key, "--taxonomy", clinic.tree]
+    here = clinic.run("measure", clinic.release, *options, "--json")
+    there = clinic.run("measure", clinic.release, *options, "--json", "--engine", "spark")
+    assert there.exit_code == 0, there.output
+    found, expected = json.loads(there.stdout), json.loads(here.stdout)
+    assert found.keys() == expected.keys()
+    for name in expected.keys() - NOT_THERE:
+        assert found[name] == pytest.approx(expected[name], rel=1e-12), name
+
+
+def test_guesses_are_scored_here(clinic):
+    clinic.anonymize("gather", "--key", clinic.key)
+    options = ["--original", clinic.data, "--key", clinic.key, "--guess", clinic.folder / "guess"]
+    found = clinic.run("measure", clinic.release, *options, "--engine", "spark")
+    assert found.exit_code == 2
+    assert "guesses are scored here" in " ".join(found.output.split())
+
+
+def test_people_are_found(clinic):
+    clinic.anonymize("gather", "--key", clinic.key)
+    asked = ["--targets", clinic.data, "--taxonomy", clinic.tree, "--seed", "3"]
+    told = []
+    for name, engine in (("here", "local"), ("there", "spark")):
+        out = clinic.folder / name
+        found = clinic.run(
+            "attack", "linkage", clinic.release, *asked, "-o", out, "--engine", engine
+        )
+        assert found.exit_code == 0, found.output
+        told.append(json.loads(out.read_text()))
+    for each in told:
+        for link in each["links"] + each["strangers"]:
+            link[2] = round(link[2], 12)
+    assert told[0] == told[1]
+
+
+def test_clusters_are_attacked_and_scored(clinic):
+    clinic.anonymize("disassociate", "--key", clinic.key)
+    out = clinic.folder / "guess"
+    found = clinic.run("attack", "prior", clinic.release, "-o", out, "--engine", "spark")
+    assert found.exit_code == 0, found.output
+    options = ["--original", clinic.data, "--key", clinic.key, "--guess", out]
+    assert clinic.run("measure", clinic.release, *options).exit_code == 0
+
+
+def test_what_looks_at_a_whole_release_says_so(clinic):
+    clinic.anonymize("gather")
+    out = clinic.folder / "guess"
+    found = clinic.run("attack", "ra", clinic.release, "-o", out, "--engine", "spark")
+    assert found.exit_code == 2
+    assert "use --engine local" in " ".join(found.output.split())
+
+
+def test_index(clinic):
+    texts = clinic.folder / "texts.jsonl"
+    texts.write_text('{"text": "High fever."}\n{"text": "Fevers, colds"}\n')
+    for name, engine in (("here", "local"), ("there", "spark")):
+        out = clinic.folder / name
+        found = clinic.run("index", texts, "-o", out, "--engine", engine, "--json")
+        assert found.exit_code == 0, found.output
+    assert (clinic.folder / "here").read_bytes() == (clinic.folder / "there").read_bytes()

@@ -1,0 +1,90 @@
+"""Checks on Spark give the verdicts of the checks here."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from setveil.anonymize import Disassociate
+from setveil.data import TransactionTable
+from setveil.errors import NotApplicable
+from setveil.guarantee import Coherence, Disassociated, KAnonymity, KmAnonymity
+from setveil.spark import DistributedChunks, DistributedTable, check, routing, search
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(search, "cut_into_parts", partial(routing.cut_into_parts, most=300))
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = random.Random(3)
+    return TransactionTable.from_rows(
+        [
+            [f"i{min(int(rng.expovariate(0.3)), 9)}" for _ in range(rng.randrange(6))]
+            for _ in range(300)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        KAnonymity(k=1),
+        KAnonymity(k=2),
+        KmAnonymity(k=3, m=1),
+        KmAnonymity(k=2, m=2),
+        KmAnonymity(k=1, m=3),
+        Coherence(h=1, k=1, p=2, sensitive=("i9", "absent")),
+    ],
+    ids=str,
+)
+def test_the_same_verdict(spark, table, guarantee):
+    there = check(guarantee, DistributedTable.from_table(table, spark))
+    assert there == guarantee.check(table)
+
+
+def test_sets_of_three_in_many_parts(spark):
+    rng = random.Random(5)
+    rows = [[f"i{rng.randrange(6)}" for _ in range(3)] for _ in range(400)]
+    table = TransactionTable.from_rows(rows)
+    there = DistributedTable.from_table(table, spark)
+    for k in (8, 20):
+        guarantee = KmAnonymity(k=k, m=3)
+        assert check(guarantee, there) == guarantee.check(table)
+
+
+@pytest.mark.parametrize(("h", "k", "p"), [(0.5, 1, 2), (1, 2, 3)])
+def test_the_same_moles(spark, table, h, k, p):
+    guarantee = Coherence(h=h, k=k, p=p, sensitive=("i0",))
+    here, there = (
+        guarantee.check(table),
+        check(guarantee, DistributedTable.from_table(table, spark)),
+    )
+    assert not here.holds
+    # How many sets are looked at before a mole ends the search depends on the parts.
+    assert replace(there, checked=here.checked) == here
+
+
+def test_disassociated(spark, table):
+    rows = [row for row in table.to_rows() if row]
+    release = Disassociate(k=3, m=2).anonymize(TransactionTable.from_rows(rows)).release
+    there = DistributedChunks.from_release(release, spark)
+    assert there.collect().to_rows() == release.to_rows()
+    assert check(Disassociated(k=3, m=2), there).reason == (
+        Disassociated(k=3, m=2).check(release).reason
+    )
+    broken = check(Disassociated(k=40, m=2), there)
+    assert not broken.holds
+    assert broken.witnesses
+
+
+def test_what_cannot_be_checked_is_said(spark, table):
+    with pytest.raises(NotApplicable, match="--engine local"):
+        check(Disassociated(k=3, m=2), DistributedTable.from_table(table, spark))

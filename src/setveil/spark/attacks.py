@@ -23,9 +23,13 @@ from setveil.errors import NotApplicable
 from setveil.registry import name_of
 from setveil.relatedness.base import Coverage
 from setveil.spark.batches import map_batches, rows_of
-from setveil.spark.chunks import COLUMNS, SCHEMA, DistributedChunks, assembled
-from setveil.spark.chunks import _block_order as block_order
-from setveil.spark.chunks import _joined as joined
+from setveil.spark.chunks import (
+    COLUMNS,
+    SCHEMA,
+    DistributedChunks,
+    assembled,
+    canonical_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -82,7 +86,7 @@ class DistributedGuess:
             table = self.frame.toArrow()
         columns = {name: rows_of(table[name]) for name in COLUMNS}
         starts = columns["sizes"].offsets
-        order = block_order(starts, joined(columns)) if len(table) else np.zeros(0, dtype=np.int64)
+        order = canonical_order(columns) if len(table) else np.zeros(0, dtype=np.int64)
         texts = table[GUESS].to_pylist()
         guesses = [
             ReassociationGuess.from_json(json.loads(texts[place])) for place in order.tolist()

@@ -175,6 +175,11 @@ def assembled(table: pa.Table, names: Sequence[str]) -> DisassociatedRelease:
     return DisassociatedRelease(vocabulary=vocabulary, **fields)
 
 
+def canonical_order(columns: Mapping[str, Batch]) -> Int64Array:
+    """Return the order of blocks in which a release of them all lists their clusters."""
+    return _block_order(columns["sizes"].offsets, _joined(columns))
+
+
 def _joined(columns: Mapping[str, Batch]) -> dict[str, Any]:
     """Return the arrays of a release, with blocks one after the other and shared chunks last."""
     base = np.repeat(columns["sizes"].offsets[:-1], np.diff(columns["first"].offsets))

@@ -181,6 +181,20 @@ def test_spark_passes_errors_on_in_words(spark):
         spark.map_reduce([0], divide, operator.add)
 
 
+def test_a_spark_without_memory_says_so():
+    pytest.importorskip("py4j")
+    from py4j.protocol import Py4JError
+
+    message = r"want of memory. To fix: raise spark\.driver\.memory"
+    with pytest.raises(EngineError, match=message), spark_module.spoken_errors():
+        raise Py4JError("Job 44 cancelled because SparkContext was shut down")
+
+
+@pytest.mark.spark
+def test_a_task_reads_little_at_a_time(spark):
+    assert int(spark.session.conf.get(spark_module.PART).removesuffix("b")) == 1 << 24
+
+
 def unseen(_):
     import gc
 

@@ -32,6 +32,10 @@ WAVE = 16
 """How many pieces per core are sent at a time: more would only fill the driver's memory."""
 PATIENCE = 10.0
 """Seconds that a master may take to answer."""
+PART = "spark.sql.files.maxPartitionBytes"
+PART_BYTES = 1 << 24
+"""What a task reads at most, and keeps in memory: Spark's 128 MB are a GB of records."""
+ENDED = re.compile(r"OutOfMemoryError|SparkContext was shut down")
 RAISED = re.compile(
     r"^(?:\[USER_RAISED_EXCEPTION\] )?"
     r"([A-Za-z_][\w.]*(?:Error|Exception|Applicable|Interrupt)): ?(.*?)"
@@ -180,6 +184,12 @@ def spoken_errors() -> Iterator[None]:
         own = next((kind for kind in _family() if kind.__name__ == name.rpartition(".")[2]), None)
         if own is not None:
             raise own(said) from None
+        if ENDED.search(text):
+            raise EngineError(
+                "Spark ended in the middle of the work, most likely for want of memory",
+                fix="raise spark.driver.memory (on this machine) or spark.executor.memory (on a "
+                "cluster) in spark-defaults.conf",
+            ) from error
         raise EngineError(
             f"Spark could not finish the work: {f'{name}: ' if name else ''}{said[:300]}",
             fix="look at Spark's log; too little memory is the usual cause",
@@ -238,6 +248,8 @@ def _started(master: str) -> SparkSession:
                 f"Spark did not start: {str(error).partition(chr(10))[0]}",
                 fix="install Java 17 or newer, or let JAVA_HOME name it; its words stand above",
             ) from None
+    if session.sparkContext.getConf().get(PART) is None:
+        session.conf.set(PART, PART_BYTES)
     if "PYSPARK_PYTHON" not in os.environ:
         session.sparkContext.pythonExec = sys.executable  # the one that has setveil
     return session

@@ -28,6 +28,7 @@ SETTINGS = {
     "spark.sql.files.maxPartitionBytes": 1_000_000_000,
     "spark.sql.files.openCostInBytes": 1_000_000_000,
     "spark.sql.shuffle.partitions": 8,
+    "spark.locality.wait": 0,  # else tasks wait 3 s for the worker that has their records
     "spark.executor.memory": "900m",
 }
 

@@ -192,7 +192,8 @@ def test_a_spark_without_memory_says_so():
 
 @pytest.mark.spark
 def test_a_task_reads_little_at_a_time(spark):
-    assert int(spark.session.conf.get(spark_module.PART).removesuffix("b")) == 1 << 24
+    for name in spark_module.PARTS:
+        assert int(spark.session.conf.get(name).removesuffix("b")) == 1 << 24
 
 
 def unseen(_):

@@ -32,9 +32,9 @@ WAVE = 16
 """How many pieces per core are sent at a time: more would only fill the driver's memory."""
 PATIENCE = 10.0
 """Seconds that a master may take to answer."""
-PART = "spark.sql.files.maxPartitionBytes"
+PARTS = ("spark.sql.files.maxPartitionBytes", "spark.sql.adaptive.advisoryPartitionSizeInBytes")
 PART_BYTES = 1 << 24
-"""What a task reads at most, and keeps in memory: Spark's 128 MB are a GB of records."""
+"""What a task reads, and keeps in memory: Spark's 128 MB of a file are a GB of records."""
 ENDED = re.compile(r"OutOfMemoryError|SparkContext was shut down")
 RAISED = re.compile(
     r"^(?:\[USER_RAISED_EXCEPTION\] )?"
@@ -248,8 +248,9 @@ def _started(master: str) -> SparkSession:
                 f"Spark did not start: {str(error).partition(chr(10))[0]}",
                 fix="install Java 17 or newer, or let JAVA_HOME name it; its words stand above",
             ) from None
-    if session.sparkContext.getConf().get(PART) is None:
-        session.conf.set(PART, PART_BYTES)
+    for name in PARTS:
+        if session.sparkContext.getConf().get(name) is None:
+            session.conf.set(name, PART_BYTES)
     if "PYSPARK_PYTHON" not in os.environ:
         session.sparkContext.pythonExec = sys.executable  # the one that has setveil
     return session
@@ -281,9 +282,11 @@ def _settings(master: str) -> dict[str, str]:
         # Batches are what kernels work on: larger than Spark's 10,000 rows, still a few MB.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.python.daemon.module": "setveil.engine.spark_daemon",
+        # Java's own serializer holds on to a hundred batches while it reads one.
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     }
     if master.startswith("local"):
-        # Nothing listens to the network, and a small machine is not cut into 200 parts.
+        # Nothing listens to the network. Small parts are put together, large ones cannot be cut.
         settings["spark.driver.bindAddress"] = settings["spark.driver.host"] = "127.0.0.1"
-        settings["spark.sql.shuffle.partitions"] = str(4 * (os.cpu_count() or 1))
+        settings["spark.sql.shuffle.partitions"] = str(max(32, 4 * (os.cpu_count() or 1)))
     return settings

@@ -29,7 +29,7 @@ ifneq ($(wildcard $(PEERS)/.installed),)
 export SETVEIL_PEERS ?= $(abspath $(PEERS))/bin/python
 endif
 
-.PHONY: help demo docs peers test test-all check format bench bench-small experiments clean
+.PHONY: help demo docs peers test test-all test-cluster check format bench bench-small experiments clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -74,6 +74,9 @@ peers: $(PEERS)/.installed ## install pycanon and OpenDP beside it; `make test` 
 
 test-all: $(VENV)/.installed-test $(VENV)/.installed-docs ## run every test, the slow ones too
 	@$(PYTEST)
+
+test-cluster: $(VENV)/.installed-test ## start a Spark cluster, kill some of it, compare
+	@$(BIN)/python -m pytest -q tests/spark/test_cluster.py -k 20000
 
 check: $(VENV)/.installed-check $(VENV)/.installed-test ## ruff, formatting, mypy strict
 	@$(BIN)/ruff check

@@ -20,7 +20,7 @@ from setveil.data.synthetic import lookalike
 from setveil.guarantee import KAnonymity, KmAnonymity
 from setveil.spark import DistributedTable, anonymize
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]  # `make test-cluster` runs the small one
 
 FILES = 16
 SETTINGS = {
@@ -70,7 +70,7 @@ def pair_counts(table):
 
 @pytest.mark.parametrize(
     ("records", "most"),
-    [(20_000, 5_000), pytest.param(1_000_000, 65_536, marks=pytest.mark.slow)],
+    [(20_000, 5_000), (1_000_000, 65_536)],
 )
 def test_workers_that_die_change_nothing(spark, tmp_path, records, most):
     if not Path("/proc/self/stat").exists():

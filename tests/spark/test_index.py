@@ -54,6 +54,14 @@ def test_the_same_file(spark, corpus, tmp_path):
     there.forget()
 
 
+def test_a_name_from_where_we_are(spark, tmp_path, monkeypatch):
+    (tmp_path / "my texts").mkdir()
+    (tmp_path / "my texts" / "a.jsonl").write_text('{"text": "cough"}\n')
+    monkeypatch.chdir(tmp_path)  # Java stays where it is
+    found = DistributedCorpus.from_texts(read_documents(["my texts/a.jsonl"], spark))
+    assert found.table().vocabulary.names == ("cough",)
+
+
 def test_counts_without_an_index(spark, tmp_path):
     texts = [f"{text} tests" if n % 3 else text for n, text in enumerate(TEXTS * 5)]
     frame = spark.start().createDataFrame([(text,) for text in texts] + [(None,)], "text string")

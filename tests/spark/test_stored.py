@@ -30,7 +30,7 @@ def saved(made, folder, format_="parquet"):
 
 def test_generalized(spark, table, tmp_path):
     tree = Taxonomy.balanced(table.vocabulary.names, fanout=2)
-    folder = saved(Clump(k=3).anonymize(table, taxonomy=tree), tmp_path / "release")
+    folder = saved(Clump(k=3).anonymize(table, taxonomy=tree), tmp_path / "my release")
     here, there = load_release(folder), open_release(folder, spark)
     for guarantee in (KAnonymity(k=3), KAnonymity(k=9), KmAnonymity(k=3, m=2)):
         expected, found = guarantee.check(here), there.check(guarantee)
@@ -42,21 +42,21 @@ def test_generalized(spark, table, tmp_path):
 
 def test_suppressed(spark, table, tmp_path):
     made = SimpleSuppression(rho=0.9).anonymize(table, sensitive=("i0",))
-    folder = saved(made, tmp_path / "release")
+    folder = saved(made, tmp_path / "my release")
     guarantee = Coherence(h=1, k=1, p=2, sensitive=("i0", "i1"))
     assert open_release(folder, spark).check(guarantee) == guarantee.check(load_release(folder))
 
 
 def test_disassociated(spark, table, tmp_path):
     made = Disassociate(k=3, m=2).anonymize(table)
-    folder = saved(made, tmp_path / "release")
+    folder = saved(made, tmp_path / "my release")
     verdict = open_release(folder, spark).check(made.promise)
     assert verdict.reason == made.promise.check(made.release).reason
 
 
 def test_damage_is_told(spark, table, tmp_path):
     made = SimpleSuppression(rho=0.9).anonymize(table, sensitive=("i0",))
-    folder = saved(made, tmp_path / "release")
+    folder = saved(made, tmp_path / "my release")
     file = next(folder.glob("release-*"))
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     with pytest.raises(ReleaseError, match="does not match its hash"):

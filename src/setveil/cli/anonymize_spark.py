@@ -99,9 +99,10 @@ def anonymize_there(
     """Anonymize distributed records and save the release; return what is said about it."""
     from setveil.spark import anonymize, read_distributed
     from setveil.spark.publish import save_distributed
+    from setveil.spark.reading import address_of
 
     progress("reading")
-    place = job.data if "://" in job.data else Path(job.data).resolve().as_uri()
+    place = job.data if "://" in job.data else address_of(job.data)
     table = read_distributed(
         place, spark_named(job.engine), format="parquet", id=job.id, item=job.item
     )

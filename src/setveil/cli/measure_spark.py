@@ -68,12 +68,13 @@ def _original(
 ) -> "DistributedTable":
     """Let the workers read the original; read it here where a key counts its records."""
     from setveil.spark import DistributedTable, read_distributed
+    from setveil.spark.reading import address_of
 
     chosen = reading.pop("format")
     by_workers = chosen in FORMATS if chosen else Path(path).suffix.lower() in ENDINGS
     if by_workers and not by_place and path != "-":
         delimiter = reading.pop("delimiter") or ","
-        place = Path(path).resolve().as_uri() if "://" not in path else path
+        place = address_of(path) if "://" not in path else path
         return read_distributed(place, engine, format=chosen, delimiter=delimiter, **reading)
     table = read_table(path, format=chosen, on_error=on_error, quiet=quiet, **reading)
     return DistributedTable.from_table(table, engine, bags=table.is_bag)

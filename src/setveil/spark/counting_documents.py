@@ -16,6 +16,7 @@ from setveil.engine.spark import Spark, spoken_errors
 from setveil.errors import InputError, ParameterError
 from setveil.spark.batches import map_batches
 from setveil.spark.counting import DOCUMENTS, FILE, PLACE, TEXT
+from setveil.spark.reading import found_from_here
 from setveil.text.documents import ENDINGS, TEXT_FIELDS, decoded, foreign
 from setveil.text.html_text import html_to_text, looks_like_html
 
@@ -77,7 +78,7 @@ def read_documents(
         chosen = format or _guessed(path)
         reader = {"text": _files, "jsonl": _json_lines, "csv": _table, "parquet": _parquet}[chosen]
         with spoken_errors():
-            found = reader(session, path, text_field, delimiter, on_error)
+            found = reader(session, found_from_here(path), text_field, delimiter, on_error)
         named, files = _in_order(found, files)
         clean = read_texts if chosen == "text" else strip_tags
         rows = FILES if chosen == "text" else DOCUMENTS

@@ -17,6 +17,7 @@ from setveil.release.parts import PARTS, content_blocks, remove
 from setveil.release.store import write
 from setveil.spark.batches import map_batches
 from setveil.spark.chunks import COLUMNS, DistributedChunks
+from setveil.spark.reading import address_of
 from setveil.spark.table import ITEMS, name_items
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class _Named:
 
 def _write(frame: DataFrame, staged: Path) -> None:
     with spoken_errors():
-        frame.write.option("compression", "zstd").parquet(staged.as_uri())
+        frame.write.option("compression", "zstd").parquet(address_of(staged))
 
 
 def _tidy(staged: Path) -> None:

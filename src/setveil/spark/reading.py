@@ -54,7 +54,7 @@ def read_distributed(
             f"Spark cannot read the format {chosen!r}", fix=f"use one of {', '.join(FORMATS)}"
         )
     session = (engine or Spark()).start()
-    place = _here(path)
+    place = found_from_here(path)
     with spoken_errors():
         if chosen == "parquet":
             return _from_parquet(session.read.parquet(place), id, item, path)
@@ -63,10 +63,23 @@ def read_distributed(
         return DistributedTable.from_frame(lines.select(rows.alias(ITEMS)))
 
 
-def _here(path: str) -> str:
-    """Return the whole name of a file that is found from here: Java may work in another place."""
+def address_of(path: str | Path) -> str:
+    """Return the whole name of a file of this machine as Java reads it: spaces stay spaces.
+
+    >>> address_of("/data/of mine.parquet")
+    'file:///data/of mine.parquet'
+    """
+    return f"file://{Path(path).resolve()}"
+
+
+def found_from_here(path: str) -> str:
+    """Return the whole name of a file that is found from here: Java may work in another place.
+
+    >>> found_from_here("hdfs://somewhere/a.parquet")
+    'hdfs://somewhere/a.parquet'
+    """
     near = "://" not in path and not Path(path).is_absolute() and Path(path).exists()
-    return Path(path).resolve().as_uri() if near else path
+    return address_of(path) if near else path
 
 
 def _guessed(path: str) -> str:

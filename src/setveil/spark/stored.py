@@ -16,6 +16,7 @@ from setveil.release.parts import content_blocks
 from setveil.release.published import published_rows
 from setveil.release.store import load_manifest, load_release
 from setveil.spark.chunks import DistributedChunks
+from setveil.spark.reading import address_of
 from setveil.spark.table import DistributedTable
 from setveil.spark.verify import check
 
@@ -56,7 +57,7 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
     in_parts = manifest.structure.get("parts") is True
     if manifest.form == DisassociatedRelease.form and in_parts:
         _check_hash(folder, manifest)
-        blocks = engine.start().read.parquet((folder / manifest.file).resolve().as_uri())
+        blocks = engine.start().read.parquet(address_of(folder / manifest.file))
         chunks = DistributedChunks.from_names(blocks)
         _check_records(folder, manifest, chunks.n_records)
         return OpenedRelease(chunks)
@@ -72,7 +73,7 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
         )
     _check_hash(folder, manifest)
     # By its full path: workers have another working directory. Bags: k-anonymity counts them.
-    file = (folder / manifest.file).resolve().as_uri()
+    file = address_of(folder / manifest.file)
     lines = engine.start().read.parquet(file)
     columns = {} if in_parts else {"id": "record", "item": "item"}
     table = DistributedTable.from_frame(lines, bags=True, **columns)

@@ -73,6 +73,12 @@ def test_a_line_that_is_not_numbers(spark, tmp_path):
         read_distributed(str(tmp_path / "a.dat"), spark)
 
 
+def test_what_is_not_parquet(spark, tmp_path):
+    (tmp_path / "my a.parquet").write_text("no parquet")
+    with pytest.raises(InputError, match=r"my a\.parquet: Spark cannot read this file"):
+        read_distributed(str(tmp_path / "my a.parquet"), spark)
+
+
 def test_wrong_frames_are_refused(spark):
     frame = spark.start().createDataFrame([("a", "b")], "who string, what string")
     with pytest.raises(InputError, match="no column 'items'"):

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from setveil.errors import EngineError, ParameterError, SetveilError
+from setveil.errors import EngineError, InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,6 +36,7 @@ PARTS = ("spark.sql.files.maxPartitionBytes", "spark.sql.adaptive.advisoryPartit
 PART_BYTES = 1 << 24
 """What a task reads, and keeps in memory: Spark's 128 MB of a file are a GB of records."""
 ENDED = re.compile(r"OutOfMemoryError|SparkContext was shut down")
+UNREADABLE = re.compile(r"\[FAILED_READ_FILE[\w.]*\][^\n]*?((?:\w+:)?/\S[^\n]*?)\. ")
 RAISED = re.compile(
     r"^(?:\[USER_RAISED_EXCEPTION\] )?"
     r"([A-Za-z_][\w.]*(?:Error|Exception|Applicable|Interrupt)): ?(.*?)"
@@ -184,6 +185,12 @@ def spoken_errors() -> Iterator[None]:
         own = next((kind for kind in _family() if kind.__name__ == name.rpartition(".")[2]), None)
         if own is not None:
             raise own(said) from None
+        if broken := UNREADABLE.search(text):
+            raise InputError(
+                "Spark cannot read this file: it is damaged, or of another format",
+                where=broken[1],
+                fix="check that it is Parquet (other formats are read with --engine local)",
+            ) from None
         if ENDED.search(text):
             raise EngineError(
                 "Spark ended in the middle of the work, most likely for want of memory",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tests.strategies import tables_with_taxonomy
 from setveil.anonymize import AprioriKm, Disassociate
 from setveil.anonymize.apriori_km import whole_cost
 from setveil.anonymize.recoding import shortened
-from setveil.data import TransactionTable
+from setveil.data import Taxonomy, TransactionTable
 from setveil.engine import Local
 
 pytest.importorskip("pyspark")
@@ -28,7 +28,7 @@ from setveil.kernels.buckets import (  # noqa: E402
     route_by_items,
 )
 from setveil.spark import apriori, buckets, disassociate, routing  # noqa: E402
-from setveil.spark.batches import Batch  # noqa: E402
+from setveil.spark.batches import Batch, lists_of  # noqa: E402
 from setveil.spark.generalize import items_in_tree  # noqa: E402
 from setveil.spark.table import sorted_rows  # noqa: E402
 
@@ -60,6 +60,11 @@ class Halves:
         for batch in self.batches:
             empty = merge(empty, function(batch))
         return empty
+
+    def fold_tables(self, function, merge, empty):
+        """The same for functions that take what Spark hands out."""
+        tables = (pa.table({"items": lists_of(*batch)}) for batch in self.batches)
+        return reduce(merge, map(function, tables), empty)
 
     def map(self, function, _schema):
         return pa.concat_tables([function(batch) for batch in self.batches])
@@ -166,24 +171,47 @@ def test_parts_split_as_here(rows, k, most, n_tops):
 
 
 @settings(max_examples=60)
-@given(drawn=tables_with_taxonomy(min_rows=8, max_rows=40), k=st.integers(1, 3))
-def test_buckets_are_as_large_as_their_histograms_say(drawn, k):
+@given(
+    drawn=tables_with_taxonomy(min_rows=8, max_rows=40),
+    k=st.integers(1, 3),
+    most_items=st.sampled_from([8, 1000]),
+)
+def test_buckets_are_as_large_as_their_histograms_say(drawn, k, most_items):
     table, taxonomy = drawn
     halves = Halves(table)
     tree, leaf = items_in_tree(halves, taxonomy)
     heads, weight = buckets._heads(tree, leaf, table.supports())
     rows = sorted_rows(table.offsets, leaf[table.items], len(tree), bags=True)
-    growing = buckets._Growing(len(table))
-    while len(live := growing.live(2 * k)):
-        place = np.full(len(growing.sizes), -1)
+    growing = buckets._Growing(len(table), len(table.items))
+    limits = buckets.Limits(k, 2 * k, most_items)
+    while len(live := growing.live(limits)):
+        place = np.full(len(growing.loads), -1)
         place[live] = np.arange(len(live))
         bucket = place[route_by_counts(*rows, tree.ends, *growing.questions)]
         found = count_histograms(*rows, tree.ends, heads, bucket, len(live), buckets.COUNTS)
         for number, histogram in zip(live.tolist(), found, strict=True):
             growing.split(number, histogram, heads, weight, k)
     bucket = route_by_counts(*rows, tree.ends, *growing.questions)
-    assert np.bincount(bucket, minlength=len(growing.sizes)).tolist() == growing.sizes
-    assert min(growing.sizes) >= k
+    n = len(growing.loads)
+    loads = [np.bincount(bucket, weights, minlength=n) for weights in (None, table.lengths)]
+    assert np.stack(loads, axis=1).tolist() == growing.loads.tolist()
+    assert growing.loads[:, 0].min() >= k
+
+
+def test_long_records_fill_a_bucket_before_their_number():
+    rows = [["a", "b", "c", "d"][: 1 + number % 4] for number in range(40)]
+    table = TransactionTable.from_rows(rows)
+    halves = Halves(table)
+    tree, leaf = items_in_tree(halves, Taxonomy.balanced(["a", "b", "c", "d"]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buckets, "fold", lambda _, *rest: halves.fold_tables(*rest))
+        halves.frame = None
+        made = buckets.make_buckets(halves, tree, leaf, buckets.Limits(2, 1000, 60))
+        whole = buckets.make_buckets(halves, tree, leaf, buckets.Limits(2, 1000, 100))
+    assert whole.sizes.tolist() == [40]
+    bucket = made.route(table.offsets, table.items)
+    assert np.bincount(bucket).tolist() == made.sizes.tolist()
+    assert np.bincount(bucket, table.lengths).max() <= 60
 
 
 def test_questions_and_masks_by_hand():
@@ -200,9 +228,11 @@ def test_questions_and_masks_by_hand():
 def test_runs_are_neither_small_nor_large(n_cells):
     rng = np.random.default_rng(n_cells)
     sizes = rng.integers(0, 6, n_cells)
-    run = buckets.runs(sizes, 4, 10)
+    loads = np.stack([sizes, sizes * rng.integers(1, 9, n_cells)], axis=1)
+    run = buckets.runs(loads, buckets.Limits(4, 10, 50))
     assert np.all(np.diff(run) >= 0)
-    totals = np.bincount(run, sizes)
+    records, items = (np.bincount(run, column) for column in loads.T)
     if sizes.sum() >= 4:
-        assert totals.min() >= 4
-    assert totals.max() <= 10 + 4
+        assert records.min() >= 4
+    assert records.max() <= 10 + 4
+    assert items.max() <= 50 + 5 * 8 + 3 * 8  # one cell, or a rest of fewer than four records

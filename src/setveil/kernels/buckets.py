@@ -102,21 +102,23 @@ def count_histograms(
 ) -> Int64Array:
     """Return for each bucket and head how many records have so many leaves below it.
 
-    Numbers of `most` and more are one; records whose bucket is negative do not count.
+    Numbers of `most` and more are one; records whose bucket is negative do not count. The last
+    axis has the records and their leaves, all of them.
 
     >>> count_histograms(np.array([0, 2, 3]), np.array([1, 2, 2], np.int32),
     ...                  np.array([3, 2, 3], np.int32), np.array([0, 1]), np.array([0, 0]), 1, 2
     ...                  ).tolist()
-    [[[0, 1, 1], [1, 1, 0]]]
+    [[[[0, 0], [1, 1], [1, 2]], [[1, 1], [1, 2], [0, 0]]]]
     """
-    found = np.zeros((n_buckets, len(heads), most + 1), dtype=np.int64)
+    found = np.zeros((n_buckets, len(heads), most + 1, 2), dtype=np.int64)
     for record in range(len(offsets) - 1):
         if bucket[record] < 0:
             continue
         row = leaves[offsets[record] : offsets[record + 1]]
         for h in range(len(heads)):
             held = first_at_least(row, ends[heads[h]]) - first_at_least(row, heads[h])
-            found[bucket[record], h, min(held, most)] += 1
+            found[bucket[record], h, min(held, most), 0] += 1
+            found[bucket[record], h, min(held, most), 1] += len(row)
     return found
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from setveil.data.table import Int32Array, Int64Array, Vocabulary
 
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
 LISTS = ("sizes", "chunks", "rows", "shared", "with_terms")
 LARGEST = 2**31
 """No count of a release on one machine reaches this."""
@@ -85,13 +87,7 @@ def rebuild_chunks(
             f"and {len(with_terms):,} term chunks"
         )
     clusters = np.repeat(np.arange(len(chunks)), chunks)
-    total = int(sizes.sum())
-    seen = np.bincount(clusters, rows[:own], minlength=len(sizes))
-    if total >= LARGEST or np.any(sizes - seen > UNSEEN):
-        raise ReleaseError(
-            f"manifest.json is damaged: {total:,} records in {len(sizes):,} clusters, one of "
-            f"{sizes.max():,}, are too many for {n_rows:,} sub-records"
-        )
+    check_sizes(sizes, np.bincount(clusters, rows[:own], minlength=len(sizes)), "manifest.json")
     lengths = np.zeros(len(sizes), dtype=np.int64)
     lengths[with_terms] = np.diff(offsets[n_rows:])
     if not np.all(lengths[with_terms]):
@@ -107,6 +103,22 @@ def rebuild_chunks(
         term_offsets=np.concatenate([[0], np.cumsum(lengths)]),
         terms=items[offsets[n_rows] :],
     )
+
+
+def check_sizes(sizes: Numbers, seen: Numbers, where: str) -> None:
+    """Refuse clusters of far more records than there are sub-records: memory must suffice.
+
+    >>> check_sizes(np.array([2**30]), np.array([3]), "the data")
+    Traceback (most recent call last):
+    setveil.errors.ReleaseError: the data is damaged: 1,073,741,824 records in 1 clusters, one of \
+1,073,741,824, are too many for 3 sub-records
+    """
+    total = int(sizes.sum(dtype=np.int64))
+    if total >= LARGEST or np.any(sizes - seen > UNSEEN):
+        raise ReleaseError(
+            f"{where} is damaged: {total:,} records in {len(sizes):,} clusters, one of "
+            f"{sizes.max():,}, are too many for {int(seen.sum()):,} sub-records"
+        )
 
 
 def _numbers(structure: Mapping[str, Any], name: str) -> Int64Array:

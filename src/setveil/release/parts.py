@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from setveil.errors import ReleaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    import polars as pl
 
 MAGIC = b"setveil parts\n"
 BLOCK = 1 << 20
@@ -51,11 +53,10 @@ def is_in_parts(data: bytes) -> bool:
     return data.startswith(MAGIC)
 
 
-def rows_of_parts(data: bytes) -> list[list[str]]:
-    """Return the records of all parts, in the order of the parts."""
+def frames_of_parts(data: bytes, columns: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
+    """Yield the parts, in their order, and check that they have these columns."""
     import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
 
-    rows: list[list[str]] = []
     at = len(MAGIC)
     while at < len(data):
         end = at + 8 + int.from_bytes(data[at : at + 8], "big")
@@ -63,16 +64,23 @@ def rows_of_parts(data: bytes) -> list[list[str]]:
             frame = pl.read_parquet(io.BytesIO(data[at + 8 : end]))
         except pl.exceptions.PolarsError as error:
             raise ReleaseError(f"a part of the data is not Parquet ({error})") from None
-        if dict(frame.schema) != {"items": pl.List(pl.String)}:
-            raise ReleaseError(
-                "the data is stored as a cluster of machines works with it",
-                fix="read it with --engine spark, or setveil.spark.open_release",
-            )
+        if dict(frame.schema) != columns:
+            wanted = ", ".join(f"{name} ({kind})" for name, kind in columns.items())
+            raise ReleaseError(f"a part of the data must have the columns {wanted}")
+        yield frame
+        at = end
+
+
+def rows_of_parts(data: bytes) -> list[list[str]]:
+    """Return the records of all parts, in the order of the parts."""
+    import polars as pl  # noqa: PLC0415
+
+    rows: list[list[str]] = []
+    for frame in frames_of_parts(data, {"items": pl.List(pl.String)}):
         found = frame["items"].to_list()
         if any(row is None or None in row for row in found):
             raise ReleaseError("a record of the data has a name that is missing")
         rows += found
-        at = end
     return rows
 
 

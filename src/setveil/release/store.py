@@ -26,6 +26,8 @@ from setveil.errors import ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
 from setveil.release.alone import alone_in
 from setveil.release.base import Key
+from setveil.release.chunk_blocks import release_in_parts
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoding import decode, encode
 from setveil.release.forms import form_of, rebuild
 from setveil.release.manifest import Manifest
@@ -230,9 +232,14 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
 
 
 def _rebuild(manifest: Manifest, data: bytes) -> Release:
-    rows = decode(data, manifest.format)
-    release = rebuild(manifest.form, rows, manifest.structure)
-    counts = len(release), sum(map(len, rows))
+    if manifest.form == DisassociatedRelease.form and manifest.structure == {"parts": True}:
+        release: Release = release_in_parts(data)
+        items = len(form_of(release).records(release).items)
+    else:
+        rows = decode(data, manifest.format)
+        release = rebuild(manifest.form, rows, manifest.structure)
+        items = sum(map(len, rows))
+    counts = len(release), items
     if counts != (manifest.records, manifest.occurrences):
         raise ReleaseError(
             f"the data holds {counts[0]} records with {counts[1]} items, the manifest says "

@@ -22,14 +22,9 @@ from setveil.engine.spark import spoken_errors
 from setveil.errors import NotApplicable
 from setveil.registry import name_of
 from setveil.relatedness.base import Coverage
-from setveil.spark.batches import map_batches, rows_of
-from setveil.spark.chunks import (
-    COLUMNS,
-    SCHEMA,
-    DistributedChunks,
-    assembled,
-    canonical_order,
-)
+from setveil.release.chunk_blocks import canonical_blocks
+from setveil.spark.batches import map_batches
+from setveil.spark.chunks import SCHEMA, DistributedChunks, assembled, lists_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,9 +79,9 @@ class DistributedGuess:
         """Return the guess here, clusters in canonical order; for releases that fit."""
         with spoken_errors():
             table = self.frame.toArrow()
-        columns = {name: rows_of(table[name]) for name in COLUMNS}
+        columns = lists_in(table)
         starts = columns["sizes"].offsets
-        order = canonical_order(columns) if len(table) else np.zeros(0, dtype=np.int64)
+        order = canonical_blocks(columns) if len(table) else np.zeros(0, dtype=np.int64)
         texts = table[GUESS].to_pylist()
         guesses = [
             ReassociationGuess.from_json(json.loads(texts[place])) for place in order.tolist()

@@ -17,6 +17,7 @@ from setveil.spark.batches import fold, rows_of
 from setveil.spark.table import ITEMS, sorted_rows
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
     from pyspark import Broadcast
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 BUCKET = 65_536
 """Most records of a bucket: what one worker solves at a time."""
+LONG = 32
+"""Most items of a bucket for each of so many records: long records fill it before their number."""
 HEADS = 64
 """Nodes that questions are about: those that carry most weight."""
 COUNTS = 31
@@ -34,6 +37,28 @@ EVEN = 8
 """A side of a split has at least one in so many records, where there is such a split."""
 CELLS = 1024
 """Into so many cells, by their content, the records of a bucket go that no question splits."""
+
+
+class Limits(NamedTuple):
+    """How large a bucket may be: at least so many records; at most so many, and items in them."""
+
+    least: int
+    most: int
+    most_items: int
+
+    @classmethod
+    def of(cls, k: int, most: int) -> Limits:
+        """Return the limits for `k` and the greatest number of records.
+
+        >>> Limits.of(k=5, most=100)
+        Limits(least=5, most=100, most_items=3200)
+        """
+        return cls(k, most, LONG * most)
+
+    def over(self, loads: Int64Array) -> npt.NDArray[np.bool_]:
+        """Return which buckets are too large, by their records and items."""
+        large: npt.NDArray[np.bool_] = np.any(loads > (self.most, self.most_items), axis=-1)
+        return large
 
 
 class Places(NamedTuple):
@@ -103,20 +128,19 @@ def make_buckets(
     table: DistributedTable,
     tree: Taxonomy,
     leaf: Int32Array,
+    limits: Limits,
     *,
-    k: int,
-    most: int = BUCKET,
     apart: bool = False,
 ) -> Buckets:
-    """Decide on buckets of `k` to `most` records; a few passes over the data.
+    """Decide on buckets within limits; a few passes over the data.
 
     Parameters
     ----------
     table
-        The records; at least `k` of them, without those that are set apart.
+        The records; enough for one bucket, without those that are set apart.
     tree, leaf
         The taxonomy, and the leaf of each item.
-    k, most
+    limits
         Least and greatest size of a bucket. Equal records stay together, so that a bucket of
         very many equal records may be larger.
     apart
@@ -125,27 +149,28 @@ def make_buckets(
     places = table.broadcast(Places(leaf, tree.ends))
     heads, weight = _heads(tree, leaf, table.supports)
     empty = _empty_records(table) if apart else 0
-    growing = _Growing(table.n_records - empty)
-    while len(live := growing.live(most)):
-        place = np.full(len(growing.sizes), -1, dtype=np.int64)
+    growing = _Growing(table.n_records - empty, int(table.supports.sum()))
+    while len(live := growing.live(limits)):
+        place = np.full(len(growing.loads), -1, dtype=np.int64)
         place[live] = np.arange(len(live))
         counted = partial(
             histograms, places=places, questions=growing.questions, place=place, heads=heads,
             n_live=len(live), apart=apart,
         )  # fmt: skip
-        nothing = np.zeros((len(live), len(heads), COUNTS + 1), dtype=np.int64)
+        nothing = np.zeros((len(live), len(heads), COUNTS + 1, 2), dtype=np.int64)
         found = fold(table.frame, counted, np.add, nothing)
         for bucket, histogram in zip(live.tolist(), found, strict=True):
-            growing.split(bucket, histogram, heads, weight, k)
+            growing.split(bucket, histogram, heads, weight, limits.least)
+    loads = growing.loads
     made = Buckets(
         places=places,
         questions=growing.questions,
-        sizes=np.array(growing.sizes, dtype=np.int64),
+        sizes=loads[:, 0],
         apart=False,
-        cells=np.zeros((len(growing.sizes), 0), dtype=np.int64),
+        cells=np.zeros((len(loads), 0), dtype=np.int64),
     )
-    if made.sizes.max(initial=0) > most:
-        made = _with_cells(table, made, k, most, apart=apart)
+    if len(large := np.flatnonzero(limits.over(loads))):
+        made = _with_cells(table, made, large, limits, apart=apart)
     if apart and empty:
         return Buckets(
             places=places,
@@ -178,21 +203,26 @@ def _heads(tree: Taxonomy, leaf: Int32Array, supports: Int64Array) -> tuple[Int6
 class _Growing:
     """A tree of questions while it grows; buckets have numbers, and the yes side keeps its own."""
 
-    def __init__(self, records: int) -> None:
-        self.sizes = [records]
+    def __init__(self, records: int, items: int) -> None:
+        self._loads = [np.array([records, items])]
         self._tests: list[list[int]] = []  # node, least, yes, no
         self._above: list[tuple[int, int]] = [(-1, 0)]  # for each bucket its question and answer
         self._whole: set[int] = set()  # what no question splits
+
+    @property
+    def loads(self) -> Int64Array:
+        """The records of each bucket, and their items."""
+        return np.array(self._loads, dtype=np.int64)
 
     @property
     def questions(self) -> Questions:
         columns = np.array(self._tests, dtype=np.int64).reshape(-1, 4).T
         return Questions(*np.ascontiguousarray(columns))
 
-    def live(self, most: int) -> Int64Array:
+    def live(self, limits: Limits) -> Int64Array:
         """Return the buckets that are to be split."""
-        large = [b for b, n in enumerate(self.sizes) if n > most and b not in self._whole]
-        return np.array(large, dtype=np.int64)
+        large = np.flatnonzero(limits.over(self.loads))
+        return large[~np.isin(large, list(self._whole))]
 
     def split(
         self,
@@ -203,23 +233,23 @@ class _Growing:
         k: int,
     ) -> None:
         """Split a bucket by the question that gains most, or note that there is none."""
-        size = self.sizes[bucket]
-        found = best_question(histogram, weight, max(k, size // EVEN))
-        found = found or best_question(histogram, weight, k)
+        records = histogram[..., 0]
+        found = best_question(records, weight, max(k, int(self._loads[bucket][0]) // EVEN))
+        found = found or best_question(records, weight, k)
         if found is None:
             self._whole.add(bucket)
             return
         head, least = found
-        upper = int(histogram[head, least:].sum())
-        number, other = len(self._tests), len(self.sizes)
+        upper = histogram[head, least:].sum(axis=0)
+        number, other = len(self._tests), len(self._loads)
         self._tests.append([int(heads[head]), least, -1 - bucket, -1 - other])
         question, answer = self._above[bucket]
         if question >= 0:
             self._tests[question][answer] = number
         self._above[bucket] = number, 2
         self._above.append((number, 3))
-        self.sizes[bucket] = upper
-        self.sizes.append(size - upper)
+        self._loads[bucket] = upper
+        self._loads.append(histogram[head, :least].sum(axis=0))
 
 
 def best_question(histogram: Int64Array, weight: Int64Array, side: int) -> tuple[int, int] | None:
@@ -244,20 +274,19 @@ def best_question(histogram: Int64Array, weight: Int64Array, side: int) -> tuple
 
 
 def _with_cells(
-    table: DistributedTable, made: Buckets, k: int, most: int, *, apart: bool
+    table: DistributedTable, made: Buckets, large: Int64Array, limits: Limits, *, apart: bool
 ) -> Buckets:
     """Cut buckets that no question splits by the content of their records."""
-    large = np.flatnonzero(made.sizes > most)
     place = np.full(len(made.sizes), -1, dtype=np.int64)
     place[large] = np.arange(len(large))
-    counted = partial(_cell_sizes, made=made, place=place, n_large=len(large), apart=apart)
-    nothing = np.zeros((len(large), CELLS), dtype=np.int64)
+    counted = partial(_cell_loads, made=made, place=place, n_large=len(large), apart=apart)
+    nothing = np.zeros((len(large), CELLS, 2), dtype=np.int64)
     found = fold(table.frame, counted, np.add, nothing)
     cells = np.repeat(np.arange(len(made.sizes))[:, None], CELLS, axis=1)
     sizes = made.sizes.tolist()
     for bucket, within in zip(large.tolist(), found, strict=True):
-        run = runs(within, k, most)
-        totals = np.bincount(run, within).astype(np.int64).tolist()
+        run = runs(within, limits)
+        totals = np.bincount(run, within[:, 0]).astype(np.int64).tolist()
         number = np.array([bucket, *range(len(sizes), len(sizes) + len(totals) - 1)])
         cells[bucket] = number[run]
         sizes[bucket] = totals[0]
@@ -271,20 +300,23 @@ def _with_cells(
     )
 
 
-def runs(sizes: Int64Array, least: int, most: int) -> Int64Array:
-    """Put neighbours together, `least` or more and about `most`; return the run of each.
+def runs(loads: Int64Array, limits: Limits) -> Int64Array:
+    """Put neighbours together, within limits where they allow it; return the run of each.
 
-    >>> runs(np.array([3, 3, 3, 9, 1]), 2, 6).tolist()
+    >>> loads = np.array([[3, 9], [3, 9], [3, 9], [9, 9], [1, 9]])
+    >>> runs(loads, Limits(least=2, most=6, most_items=99)).tolist()
     [0, 0, 1, 2, 2]
+    >>> runs(loads, Limits(least=2, most=99, most_items=9)).tolist()
+    [0, 1, 2, 3, 3]
     """
-    run, number, total = [], 0, 0
-    for size in sizes.tolist():
-        if total >= least and total + size > most:
-            number, total = number + 1, 0
-        total += size
+    run, number, total = [], 0, np.zeros(2, dtype=np.int64)
+    for load in loads:
+        if total[0] >= limits.least and limits.over(total + load):
+            number, total = number + 1, np.zeros(2, dtype=np.int64)
+        total = total + load
         run.append(number)
     result = np.array(run, dtype=np.int64)
-    if number and total < least:
+    if number and total[0] < limits.least:
         result[result == number] = number - 1
     return result
 
@@ -302,7 +334,7 @@ def histograms(
     n_live: int,
     apart: bool,
 ) -> Int64Array:
-    """Count for each live bucket and head how many records have so many items below it."""
+    """Count for each live bucket and head the records with so many items below it."""
     from setveil.kernels.buckets import count_histograms, route_by_counts  # noqa: PLC0415
 
     offsets, items = rows_of(table[ITEMS])
@@ -315,18 +347,21 @@ def histograms(
     return found
 
 
-def _cell_sizes(
+def _cell_loads(
     table: pa.Table, made: Buckets, place: Int64Array, n_large: int, *, apart: bool
 ) -> Int64Array:
     from setveil.kernels.buckets import content_buckets  # noqa: PLC0415
 
     offsets, items = rows_of(table[ITEMS])
     bucket = place[made.route(offsets, items)]
+    lengths = np.diff(offsets)
     if apart:
-        bucket[np.diff(offsets) == 0] = -1
+        bucket[lengths == 0] = -1
     inside = bucket >= 0
     keys = bucket[inside] * CELLS + content_buckets(offsets, items, CELLS)[inside]
-    return np.bincount(keys, minlength=n_large * CELLS).reshape(n_large, CELLS)
+    found = np.zeros((n_large * CELLS, 2), dtype=np.int64)
+    np.add.at(found, keys, np.stack([np.ones(len(keys), dtype=np.int64), lengths[inside]], axis=1))
+    return found.reshape(n_large, CELLS, 2)
 
 
 def _empty_records(table: DistributedTable) -> int:

@@ -16,7 +16,7 @@ from setveil.release.base import Step
 from setveil.release.generalized import GeneralizedRelease
 from setveil.spark.anonymized import DistributedAnonymization, kept
 from setveil.spark.batches import apply_groups, lists_of, map_batches, rows_of
-from setveil.spark.buckets import BUCKET, Buckets, make_buckets
+from setveil.spark.buckets import BUCKET, Buckets, Limits, make_buckets
 from setveil.spark.generalized import DistributedGeneralized
 from setveil.spark.table import ITEMS, RECORD
 
@@ -62,13 +62,15 @@ def bucketed(
     taxonomy
         The tree of the items.
     most
-        Most records that go to one worker together. The release depends on it, and on nothing
-        else of the cluster; of records that are no more than this it is the same as local.
+        Most records that go to one worker together, and 32 times as many items. The release
+        depends on it, and on nothing else of the cluster; of records that are no more than this
+        it is the same as local.
     """
     check_enough(range(table.n_records), method.k)
     apart = isinstance(method, Partition)
     tree, leaf = items_in_tree(table, taxonomy)
-    buckets = make_buckets(table, tree, leaf, k=method.k, most=max(most, 4 * method.k), apart=apart)
+    limits = Limits.of(method.k, max(most, 4 * method.k))
+    buckets = make_buckets(table, tree, leaf, limits, apart=apart)
     if isinstance(method, Partition):
         n_empty = int(buckets.sizes[-1]) if buckets.apart else 0
         method.check_empty(n_empty, table.n_records - n_empty)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from setveil import __version__
 from setveil.engine.spark import spoken_errors
 from setveil.registry import name_of
+from setveil.release.chunk_blocks import COLUMNS, NAMED
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.manifest import Manifest, describe_tree
 from setveil.release.parts import PARTS, content_blocks, remove
 from setveil.release.store import write
 from setveil.spark.batches import map_batches
-from setveil.spark.chunks import COLUMNS, DistributedChunks
+from setveil.spark.chunks import DistributedChunks
 from setveil.spark.reading import address_of
 from setveil.spark.table import ITEMS, name_items
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 PART = 1 << 20
 """About how many records, or clusters, a part of the data file holds."""
-NAMED = (ITEMS, "terms")
 
 
 def save_distributed(

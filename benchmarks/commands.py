@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,8 +13,9 @@ from setveil.data.synthetic import clinic
 
 
 def command(*arguments: str) -> None:
-    """Run a command of this environment to its end."""
-    subprocess.run(arguments, check=True, capture_output=True)  # noqa: S603  (our own commands)
+    """Run a command of this environment to its end; Python keeps what it compiled, as it does."""
+    kept = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(arguments, check=True, capture_output=True, env=kept)  # noqa: S603  (our own)
 
 
 def run(*, small: bool) -> list[Row]:

@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 
 import setveil
@@ -64,3 +65,14 @@ def test_the_methods_by_their_names():
     from setveil.spark.anonymizing import METHODS
 
     assert {name_of(kind) for kind in METHODS} == DISTRIBUTED
+
+
+def test_what_the_leaf_counts_tell_is_said(clinic):
+    data, tree = clinic.folder / "v.parquet", clinic.folder / "t.csv"
+    tree.write_text("a;c\nb;c\nc;all\n".replace(";", ","))
+    pl.DataFrame({"items": [["a"], ["a"], ["c"], ["c"]]}).write_parquet(data)
+    options = ["--taxonomy", tree, "--k", "2", "--force", "-o", clinic.release]
+    for engine in ("local", "spark"):
+        found = clinic.run("anonymize", "gather", data, *options, "--engine", engine)
+        assert found.exit_code == 0, found.output
+        assert "the leaf counts of the release grow by 1" in " ".join(found.output.split())

@@ -77,3 +77,14 @@ def test_index(clinic):
         found = clinic.run("index", texts, "-o", out, "--engine", engine, "--json")
         assert found.exit_code == 0, found.output
     assert (clinic.folder / "here").read_bytes() == (clinic.folder / "there").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["gather", "disassociate"])
+def test_an_original_that_it_cannot_come_from(clinic, method):
+    clinic.anonymize(method)
+    other = clinic.folder / "other.basket"
+    other.write_text("flu\ngout\n")
+    for engine in ("local", "spark"):
+        found = clinic.run("measure", clinic.release, "--original", other, "--engine", engine)
+        assert found.exit_code == 2
+        assert "the release cannot come from this original" in " ".join(found.output.split())

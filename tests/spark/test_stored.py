@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 
 from setveil.anonymize import Clump, Disassociate, SimpleSuppression
 from setveil.data import Taxonomy, TransactionTable
 from setveil.errors import ReleaseError
 from setveil.guarantee import Coherence, KAnonymity, KmAnonymity
-from setveil.release.store import load_release, save
+from setveil.release.parts import content_of
+from setveil.release.store import load_manifest, load_release, parts_written, save
+from setveil.spark import DistributedTable, anonymize
+from setveil.spark.publish import save_distributed
 from setveil.spark.stored import open_release
 
 pytestmark = pytest.mark.spark
@@ -63,3 +70,53 @@ def test_damage_is_told(spark, table, tmp_path):
         open_release(folder, spark)
     with pytest.raises(ReleaseError, match="Spark reads releases in Parquet"):
         open_release(saved(made, tmp_path / "lines", "jsonl"), spark)
+
+
+def parts_changed(folder, change):
+    """Change the only part of a release and let the manifest say so."""
+    manifest = load_manifest(folder)
+    staged = folder.with_suffix(".staged")
+    (folder / manifest.file).rename(staged)
+    part = next(staged.iterdir())
+    change(pl.read_parquet(part, glob=False)).write_parquet(part)
+    digest = hashlib.sha256(content_of(staged)).hexdigest()
+    said = replace(manifest, file=f"release-{digest[:16]}.parquet", sha256=digest)
+    with parts_written(folder, force=True) as commit:
+        commit(said, staged)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("clump", lambda f: f.with_columns(pl.col("items").list.concat(pl.lit(None))), "missing"),
+        ("clump", lambda f: f[1:], "the manifest says 60"),
+        ("disassociate", lambda f: f[1:], "the manifest says 60"),
+        ("disassociate", lambda f: f.drop("terms"), "must have the columns sizes"),
+        (
+            "disassociate",
+            lambda f: f.with_columns(pl.col("items").list.concat(pl.lit(None, pl.String))),
+            "is missing",
+        ),
+        (
+            "disassociate",
+            lambda f: f.with_columns(pl.col("rows").list.eval(pl.element() - 1)),
+            "do not fit each other",
+        ),
+    ],
+)
+def test_damaged_parts_are_told_by_both(spark, table, tmp_path, case):
+    method, change, said = case
+    folder = tmp_path / "my [release]"
+    there = DistributedTable.from_table(table, spark)
+    if method == "clump":
+        tree = Taxonomy.balanced(table.vocabulary.names, fanout=2)
+        made = anonymize(Clump(k=3), there, taxonomy=tree)
+    else:
+        made = anonymize(Disassociate(k=3, m=2), there)
+    save_distributed(made, folder, method=method, params={})
+    assert open_release(folder, spark).check(made.promise).holds
+    parts_changed(folder, change)
+    with pytest.raises(ReleaseError, match=said):
+        load_release(folder)
+    with pytest.raises(ReleaseError, match=said):
+        open_release(folder, spark)

@@ -17,7 +17,7 @@ from setveil.errors import ReleaseError, SetveilError
 from setveil.release.chunk_blocks import COLUMNS, NAMED, block_lists
 from setveil.release.manifest import Manifest
 from setveil.release.parts import PARTS, content_of
-from setveil.release.store import load_release, write
+from setveil.release.store import load_release, parts_written, write
 
 KINDS = {name: pl.List(pl.String if name in NAMED else pl.Int32) for name in COLUMNS}
 
@@ -51,7 +51,11 @@ def put(folder, release, *parts):
         sha256=digest,
         structure={"parts": True},
     )
-    write(folder, manifest, staged if parts else b"")
+    if not parts:
+        write(folder, manifest, b"")
+        return folder
+    with parts_written(folder) as commit:
+        commit(manifest, staged)
     return folder
 
 

@@ -32,6 +32,7 @@ from setveil.cli.inputs import (
     SeedOption,
     TaxonomyOption,
     must_be_free,
+    note_added_leaves,
     only_one_stdin,
     read_table,
     read_taxonomy,
@@ -58,7 +59,6 @@ from setveil.cli.sensitive import (
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.taxonomy import Taxonomy
     from setveil.registry import Entry
 
 EXAMPLE = "Example: setveil anonymize {name} visits.csv{inputs}{options} -o release"
@@ -173,6 +173,7 @@ def run(  # one parameter per option of the command line
             taxonomy=taxonomy,
             missing=missing,
             parents=parents,
+            on_error="raise" if on_error == "stop" else on_error,
         )
         public = published_params(method, params)
         with Progress(quiet=quiet) as progress:
@@ -215,7 +216,7 @@ def run(  # one parameter per option of the command line
                 in_tree="take-out" if drawn else sensitive_in_tree,
                 quiet=quiet,
             )
-            _note_added_leaves(given, inputs["taxonomy"], quiet=quiet)
+            note_added_leaves(given, inputs["taxonomy"], quiet=quiet)
         progress("anonymizing")
         made = method.anonymize(table, **inputs)
         progress("writing")
@@ -294,16 +295,6 @@ def _say_what_changes_nothing(name: str, seed: int | None, engine: str, *, quiet
     """Tell that a seed has no effect here."""
     if seed is not None and engine != "loopback":
         say(f"{name} draws nothing at random: --seed changes nothing", quiet=quiet)
-
-
-def _note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> None:
-    added = used.n_leaves - given.n_leaves
-    if added > 0:
-        say(
-            f"Items that are categories of the tree, or not in it: the leaf counts of the release "
-            f"grow by {added:,}, which tells those who have the tree that such items occur.",
-            quiet=quiet,
-        )
 
 
 def _drawing(entry: "Entry", secret_file: Path | None, seed: int | None) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from setveil.cli.engines import spark_named
-from setveil.cli.inputs import read_taxonomy
+from setveil.cli.inputs import note_added_leaves, read_taxonomy
+from setveil.cli.output import say
 from setveil.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Job:
         Columns, if they are named.
     taxonomy, missing, parents
         The tree, and what to do with items and nodes that do not fit.
+    on_error
+        What to do with records that cannot be read.
     """
 
     engine: str
@@ -41,6 +44,7 @@ class Job:
     taxonomy: str | None
     missing: Literal["error", "attach-to-root"]
     parents: Literal["error", "first"]
+    on_error: Literal["raise", "skip"]
 
 
 def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
@@ -99,17 +103,25 @@ def anonymize_there(
     """Anonymize distributed records and save the release; return what is said about it."""
     from setveil.spark import anonymize, read_distributed
     from setveil.spark.publish import save_distributed
-    from setveil.spark.reading import address_of
 
     progress("reading")
-    place = job.data if "://" in job.data else address_of(job.data)
     table = read_distributed(
-        place, spark_named(job.engine), format="parquet", id=job.id, item=job.item
+        job.data,
+        spark_named(job.engine),
+        format="parquet",
+        id=job.id,
+        item=job.item,
+        on_error=job.on_error,
+    )
+    say(
+        f"{job.data}: {int(table.supports.sum()):,} occurrences of {table.n_items:,} items.",
+        quiet=quiet,
     )
     tree: Taxonomy | None = None
     if job.taxonomy is not None:
-        tree = read_taxonomy(job.taxonomy, parents=job.parents, quiet=quiet)
-        tree = tree.for_items(table.vocabulary.names, missing=job.missing)
+        given = read_taxonomy(job.taxonomy, parents=job.parents, quiet=quiet)
+        tree = given.for_items(table.vocabulary.names, missing=job.missing)
+        note_added_leaves(given, tree, quiet=quiet)
     progress("anonymizing")
     made = anonymize(method, table, taxonomy=tree)
     progress("writing")

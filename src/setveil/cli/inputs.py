@@ -173,3 +173,14 @@ def release_directory(release: str) -> Path:
             what, where=release, fix="name the directory that `setveil anonymize -o` wrote"
         )
     return path
+
+
+def note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> None:
+    """Say what the leaf counts of a release tell, where items are no leaves of the given tree."""
+    added = used.n_leaves - given.n_leaves
+    if added > 0:
+        say(
+            f"Items that are categories of the tree, or not in it: the leaf counts of the release "
+            f"grow by {added:,}, which tells those who have the tree that such items occur.",
+            quiet=quiet,
+        )

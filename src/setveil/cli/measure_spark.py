@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from setveil.data.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
     from setveil.spark import DistributedTable
+    from setveil.spark.measures_parts import DistributedRelease
 
 ENDINGS = frozenset({".parquet", ".dat", ".fimi", ".basket"})
 FORMATS = frozenset({"parquet", "fimi", "basket"})
@@ -42,6 +43,7 @@ def measured_on(
     release = DistributedRelease.open(directory, engine)
     private = None if key is None else load_key(key)
     table = _original(engine, original, by_place=private is not None, **reading)
+    _must_belong_together(release, table)
     if private is not None and (private.records >= table.n_records).any():
         raise InputError(
             "the key does not belong to this original",
@@ -63,18 +65,42 @@ def measured_on(
     return figures | dict.fromkeys(("tkd", "rules_kept", "rules_exact"))
 
 
+def _must_belong_together(release: "DistributedRelease", table: "DistributedTable") -> None:
+    """Refuse to compare a release with data it cannot come from."""
+    import numpy as np
+
+    if release.sketch is None:
+        fits = release.published.n_records == table.n_records
+    else:
+        # No record is published longer than it was: of no length are there more than there were.
+        here, there = (each.length_counts() for each in (release.records()[0], table))
+        longest = max(len(here), len(there))
+        here, there = (np.pad(each, (0, longest - len(each))) for each in (here, there))
+        fits = bool(np.all(here[::-1].cumsum() <= there[::-1].cumsum()))
+    if not fits:
+        raise InputError(
+            "the release cannot come from this original",
+            fix="name the data that `setveil anonymize` read",
+        )
+
+
 def _original(
     engine: "Spark", path: str, *, by_place: bool, on_error: str, quiet: bool, **reading: Any
 ) -> "DistributedTable":
     """Let the workers read the original; read it here where a key counts its records."""
     from setveil.spark import DistributedTable, read_distributed
-    from setveil.spark.reading import address_of
 
     chosen = reading.pop("format")
     by_workers = chosen in FORMATS if chosen else Path(path).suffix.lower() in ENDINGS
     if by_workers and not by_place and path != "-":
         delimiter = reading.pop("delimiter") or ","
-        place = address_of(path) if "://" not in path else path
-        return read_distributed(place, engine, format=chosen, delimiter=delimiter, **reading)
+        return read_distributed(
+            path,
+            engine,
+            format=chosen,
+            delimiter=delimiter,
+            on_error="raise" if on_error == "stop" else on_error,
+            **reading,
+        )
     table = read_table(path, format=chosen, on_error=on_error, quiet=quiet, **reading)
     return DistributedTable.from_table(table, engine, bags=table.is_bag)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
+import signal
 import socket
 import sys
+import threading
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -36,6 +39,11 @@ PARTS = ("spark.sql.files.maxPartitionBytes", "spark.sql.adaptive.advisoryPartit
 PART_BYTES = 1 << 24
 """What a task reads, and keeps in memory: Spark's 128 MB of a file are a GB of records."""
 ENDED = re.compile(r"OutOfMemoryError|SparkContext was shut down")
+ABSENT = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.(?: SQLSTATE|$)", re.MULTILINE)
+NOTHING = re.compile(r"\[UNABLE_TO_INFER_SCHEMA\]")
+UNREACHED = re.compile(
+    r"UnknownHostException: \S+|No FileSystem for scheme \S+|Class org\.apache\.hadoop\S+ not found"
+)
 UNREADABLE = re.compile(r"\[FAILED_READ_FILE[\w.]*\][^\n]*?((?:\w+:)?/\S[^\n]*?)\. ")
 RAISED = re.compile(
     r"^(?:\[USER_RAISED_EXCEPTION\] )?"
@@ -173,18 +181,40 @@ def carried_group(
 @contextmanager
 def spoken_errors() -> Iterator[None]:
     """Turn Spark's errors, which are Java's, into one sentence."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415  (an extra)
+    from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415  (an extra)
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     try:
         yield
+    except KeyboardInterrupt:
+        _call_off()
+        raise
+    except (Py4JNetworkError, ConnectionError, EOFError) as error:
+        raise EngineError(
+            "Java, in which Spark runs, ended in the middle of the work",
+            fix="look at what it said; on machines with little memory the system may have ended "
+            "it. What it kept meanwhile stays in its directory for temporary files "
+            "(spark.local.dir) and can be removed",
+        ) from error
     except (Py4JError, PySparkException) as error:
         text = str(error)
         raised = RAISED.findall(text)
         name, said = raised[-1] if raised else ("", text.strip().partition("\n")[0])
         own = next((kind for kind in _family() if kind.__name__ == name.rpartition(".")[2]), None)
         if own is not None:
-            raise own(said) from None
+            what, _, fix = said.partition(". To fix: ")
+            raise own(what, fix=fix.removesuffix(".")) from None
+        if absent := ABSENT.search(text):
+            place = absent[1].removeprefix("file:")
+            raise InputError("there is no such file", where=place, fix="check the path") from None
+        if NOTHING.search(text):
+            raise InputError("Spark finds no Parquet here", fix="check the path") from None
+        if unreached := UNREACHED.search(text):
+            raise EngineError(
+                f"Spark cannot reach this address: {unreached[0]}",
+                fix="check it, and that Spark has what it needs for such addresses "
+                "(spark.jars.packages)",
+            ) from error
         if broken := UNREADABLE.search(text):
             raise InputError(
                 "Spark cannot read this file: it is damaged, or of another format",
@@ -199,8 +229,26 @@ def spoken_errors() -> Iterator[None]:
             ) from error
         raise EngineError(
             f"Spark could not finish the work: {f'{name}: ' if name else ''}{said[:300]}",
-            fix="look at Spark's log; too little memory is the usual cause",
+            fix="look at Spark's log; where it speaks of memory, raise spark.driver.memory or "
+            "spark.executor.memory",
         ) from error
+
+
+def _call_off() -> None:
+    """Stop all work of Spark's; what it then says about it is nobody's concern."""
+    from pyspark import SparkContext  # noqa: PLC0415  (an extra)
+
+    # Java knows the active session by its thread, and after an interrupt it has another one.
+    context = SparkContext._active_spark_context  # noqa: SLF001
+    if context is not None:
+        with suppress(Exception):  # whatever state it is in
+            context.setLogLevel("OFF")
+            context.cancelAllJobs()
+
+
+def _told_by_us(record: logging.LogRecord) -> bool:
+    """Let through what Python's side of Spark logs, but not interrupts and lost connections."""
+    return "while sending command" not in str(record.msg)
 
 
 @contextmanager
@@ -247,7 +295,9 @@ def _started(master: str) -> SparkSession:
     builder = SparkSession.builder.master(master).appName("setveil")
     for name, value in _settings(master).items():
         builder = builder.config(name, value)
-    with spoken_errors(), unwarned():
+    logging.getLogger().addFilter(_told_by_us)  # py4j logs there too, with tracebacks
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    with spoken_errors(), unwarned(), _own_interrupts():
         try:
             session = builder.getOrCreate()
         except PySparkRuntimeError as error:  # Java ended before Spark was there
@@ -261,6 +311,17 @@ def _started(master: str) -> SparkSession:
     if "PYSPARK_PYTHON" not in os.environ:
         session.sparkContext.pythonExec = sys.executable  # the one that has setveil
     return session
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Leave Ctrl-C to whoever handles it: Spark would take it over when it starts."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def _answers(address: str) -> bool:
@@ -289,6 +350,7 @@ def _settings(master: str) -> dict[str, str]:
         # Batches are what kernels work on: larger than Spark's 10,000 rows, still a few MB.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.python.daemon.module": "setveil.engine.spark_daemon",
+        "spark.sql.caseSensitive": "true",
         # Java's own serializer holds on to a hundred batches while it reads one.
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     }

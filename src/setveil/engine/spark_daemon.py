@@ -8,10 +8,40 @@ sight. Workers share its memory, too.
 from __future__ import annotations
 
 import gc
+import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from setveil.kernels.pairs import row_pairs
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+CALLED_OFF = "PySpark daemon failed to flush the output"
+
+
+class Quiet:
+    """Standard error without what workers say whose task was called off.
+
+    >>> import io
+    >>> into = io.StringIO()
+    >>> print(CALLED_OFF, "to the worker process", file=Quiet(into))
+    >>> print("something else", file=Quiet(into))
+    >>> into.getvalue().strip()
+    'something else'
+    """
+
+    def __init__(self, into: TextIO) -> None:
+        self.into = into
+
+    def write(self, text: str) -> int:
+        """Write a text unless it is about a task that was called off."""
+        return len(text) if text.startswith(CALLED_OFF) else self.into.write(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        self.into.flush()
 
 
 def prepare() -> None:
@@ -30,4 +60,5 @@ if __name__ == "__main__":
     from pyspark.daemon import manager
 
     prepare()
+    sys.stderr = Quiet(sys.stderr)
     manager()

@@ -101,7 +101,7 @@ def release_in_parts(data: bytes) -> DisassociatedRelease:
     for name, (offsets, flat) in lists.items():
         items = [numbers[text] for text in flat.to_list()] if name in NAMED else flat.to_numpy()
         columns[name] = Lists(offsets, np.array(items, dtype=np.int32))
-    _check(columns)
+    check_blocks(columns)
     return release_of_blocks(columns, names)
 
 
@@ -114,8 +114,8 @@ def _flat(column: pl.Series) -> tuple[Int64Array, pl.Series]:
     return _offsets(lengths.to_numpy().astype(np.int64)), flat
 
 
-def _check(columns: Mapping[str, Lists]) -> None:
-    """Check that the lists of each block fit each other."""
+def check_blocks(columns: Mapping[str, Lists]) -> None:
+    """Check that the lists of each block fit each other; of names just how many there are."""
     length = {name: np.diff(lists.offsets) for name, lists in columns.items()}
     counts = (name for name in COLUMNS if name not in NAMED)
     fit = all(np.all(columns[name].items >= 0) for name in counts)

@@ -116,17 +116,32 @@ def save(
 def write(
     directory: str | os.PathLike[str],
     manifest: Manifest,
-    data: bytes | Path,
+    data: bytes,
     *,
     force: bool = False,
     key: Key | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Write a release from its manifest and its data file's content, or a directory of parts."""
+    """Write a release from its manifest and its data file's content."""
     folder = Path(directory)
     with _in_words(folder), _key_beside(key, key_file, folder) as place_key, alone_in(folder):
         _check_free(folder, force=force)
         _commit(folder, manifest, data, place_key)
+
+
+@contextmanager
+def parts_written(
+    directory: str | os.PathLike[str], *, force: bool = False
+) -> Iterator[Callable[[Manifest, Path], None]]:
+    """Hold a directory while the parts of a data file are written into it.
+
+    What is handed out puts a manifest and a directory of parts in their places. Others who write
+    there wait, and after an error a directory that was made for it is removed.
+    """
+    folder = Path(directory)
+    with _in_words(folder), alone_in(folder):
+        _check_free(folder, force=force)
+        yield lambda manifest, parts: _commit(folder, manifest, parts, lambda: None)
 
 
 @contextmanager

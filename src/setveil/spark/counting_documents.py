@@ -16,7 +16,8 @@ from setveil.engine.spark import Spark, spoken_errors
 from setveil.errors import InputError, ParameterError
 from setveil.spark.batches import map_batches
 from setveil.spark.counting import DOCUMENTS, FILE, PLACE, TEXT
-from setveil.spark.reading import found_from_here
+from setveil.spark.sources import place_of, reader_of
+from setveil.spark.table import quoted
 from setveil.text.documents import ENDINGS, TEXT_FIELDS, decoded, foreign
 from setveil.text.html_text import html_to_text, looks_like_html
 
@@ -78,7 +79,7 @@ def read_documents(
         chosen = format or _guessed(path)
         reader = {"text": _files, "jsonl": _json_lines, "csv": _table, "parquet": _parquet}[chosen]
         with spoken_errors():
-            found = reader(session, found_from_here(path), text_field, delimiter, on_error)
+            found = reader(session, path, text_field, delimiter, on_error)
         named, files = _in_order(found, files)
         clean = read_texts if chosen == "text" else strip_tags
         rows = FILES if chosen == "text" else DOCUMENTS
@@ -137,7 +138,8 @@ def _metadata(*, lines: bool = True) -> list[Column]:
 def _files(session: SparkSession, path: str, *_: Any) -> DataFrame:  # noqa: ANN401
     from pyspark.sql import functions as sql  # noqa: PLC0415
 
-    found = session.read.format("binaryFile").option("recursiveFileLookup", "true").load(path)
+    files = reader_of(session, path).format("binaryFile").option("recursiveFileLookup", "true")
+    found = files.load(place_of(path))
     return found.select(*_metadata(lines=False), sql.col("content").alias(TEXT))
 
 
@@ -146,7 +148,7 @@ def _json_lines(
 ) -> DataFrame:
     from pyspark.sql import functions as sql  # noqa: PLC0415
 
-    lines = session.read.text(path).select(*_metadata(), "value")
+    lines = reader_of(session, path).text(place_of(path)).select(*_metadata(), "value")
     lines = lines.where(sql.trim("value") != "")
     values = sql.from_json("value", "map<string,string>")
     fields = TEXT_FIELDS if field is None else (field,)
@@ -170,8 +172,8 @@ def _table(
     session: SparkSession, path: str, field: str | None, delimiter: str | None, on_error: str
 ) -> DataFrame:
     tabs = PurePosixPath(path.lower().removesuffix(".gz")).suffix == ".tsv"
-    found = session.read.csv(
-        path,
+    found = reader_of(session, path).csv(
+        place_of(path),
         header=True,
         sep=checked_delimiter(delimiter or ("tab" if tabs else "comma")),
         quote='"',
@@ -183,7 +185,7 @@ def _table(
 
 
 def _parquet(session: SparkSession, path: str, field: str | None, *_: Any) -> DataFrame:  # noqa: ANN401
-    return _column(session.read.parquet(path), path, field)
+    return _column(reader_of(session, path).parquet(place_of(path)), path, field)
 
 
 def _column(frame: DataFrame, path: str, field: str | None) -> DataFrame:
@@ -198,7 +200,7 @@ def _column(frame: DataFrame, path: str, field: str | None) -> DataFrame:
             where=path,
             fix=f"name the column of the text with --text-field: {', '.join(frame.columns[:10])}",
         )
-    return frame.select(*_metadata(), sql.col(f"`{chosen}`").cast("string").alias(TEXT))
+    return frame.select(*_metadata(), sql.col(quoted(chosen)).cast("string").alias(TEXT))
 
 
 # --- on the workers -------------------------------------------------------------------------------

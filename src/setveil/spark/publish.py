@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,10 @@ from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.manifest import Manifest, describe_tree
 from setveil.release.parts import PARTS, content_blocks, remove
-from setveil.release.store import write
+from setveil.release.store import parts_written
 from setveil.spark.batches import map_batches
 from setveil.spark.chunks import DistributedChunks
-from setveil.spark.reading import address_of
+from setveil.spark.sources import address_of
 from setveil.spark.table import ITEMS, name_items
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from setveil.spark.anonymized import DistributedAnonymization
     from setveil.spark.generalized import DistributedGeneralized
 
+PATIENCE, QUIET, LOOK = 10.0, 0.6, 0.1
+"""Seconds: how long workers may take to stop, to write nothing before it is over, between looks."""
 PART = 1 << 20
 """About how many records, or clusters, a part of the data file holds."""
 
@@ -62,47 +66,62 @@ def save_distributed(
         Replace a release that is already there.
     """
     folder = Path(directory).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
     # By this name it is known as a leftover if it never gets its own.
     staged = folder / f".release-{'0' * 16}.parquet.{secrets.token_hex(8)}.part"
+    with parts_written(folder, force=force) as commit:
+        try:
+            manifest = _staged(made, staged, method=method, params=params)
+            commit(manifest, staged)
+        except BaseException:
+            _remove_for_good(staged)
+            raise
+    return manifest
+
+
+def _staged(
+    made: DistributedAnonymization, staged: Path, *, method: str, params: Mapping[str, Any]
+) -> Manifest:
+    """Let the workers write the data; return what is to be said about it."""
     release = made.release
     structure: dict[str, Any] = {"parts": True}
-    try:
-        if isinstance(release, DistributedChunks):
-            records, occurrences = _write_chunks(release, staged)
-            form = DisassociatedRelease.form
-        else:
-            records, occurrences = _write_records(release, staged)
-            form = GeneralizedRelease.form
-            structure |= {"hides": release.hides, "whole": release.whole}
-            structure["nodes"] = describe_tree(release.tree)
-        _tidy(staged)
-        digest = hashlib.sha256()
-        for block in content_blocks(staged):
-            digest.update(block)
-        promise = made.promise
-        says = {
-            "name": name_of(type(promise)),
-            "params": promise.params(),
-            "says": promise.describe(),
-        }
-        manifest = Manifest(
-            form=form,
-            method=method,
-            params=dict(params),
-            promise=says,
-            records=records,
-            occurrences=occurrences,
-            tool=f"setveil {__version__}",
-            file=f"release-{digest.hexdigest()[:16]}.parquet",
-            format="parquet",
-            sha256=digest.hexdigest(),
-            structure=structure,
-        )
-        write(folder, manifest, staged, force=force)
-    finally:
-        remove(staged)
-    return manifest
+    if isinstance(release, DistributedChunks):
+        records, occurrences = _write_chunks(release, staged)
+        form = DisassociatedRelease.form
+    else:
+        records, occurrences = _write_records(release, staged)
+        form = GeneralizedRelease.form
+        structure |= {"hides": release.hides, "whole": release.whole}
+        structure["nodes"] = describe_tree(release.tree)
+    _tidy(staged)
+    digest = hashlib.sha256()
+    for block in content_blocks(staged):
+        digest.update(block)
+    promise = made.promise
+    says = {"name": name_of(type(promise)), "params": promise.params(), "says": promise.describe()}
+    return Manifest(
+        form=form,
+        method=method,
+        params=dict(params),
+        promise=says,
+        records=records,
+        occurrences=occurrences,
+        tool=f"setveil {__version__}",
+        file=f"release-{digest.hexdigest()[:16]}.parquet",
+        format="parquet",
+        sha256=digest.hexdigest(),
+        structure=structure,
+    )
+
+
+def _remove_for_good(staged: Path) -> None:
+    """Remove what workers wrote; those that were called off may write on for a moment."""
+    deadline = time.monotonic() + PATIENCE
+    gone = 0.0
+    while gone < QUIET and time.monotonic() < deadline:
+        gone = 0.0 if staged.exists() else gone + LOOK
+        with suppress(OSError):  # what appears meanwhile is removed in the next round
+            remove(staged)
+        time.sleep(LOOK)
 
 
 def _write_records(release: DistributedGeneralized, staged: Path) -> tuple[int, int]:

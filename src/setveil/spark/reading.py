@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from setveil.data.delimited import checked_delimiter
 from setveil.data.formats_delimited import ID_NAMES, ITEM_NAMES, column_place, find_column
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.errors import ParameterError
-from setveil.spark.table import ITEMS, DistributedTable
+from setveil.errors import InputError, ParameterError
+from setveil.spark.sources import check_source, place_of, reader_of
+from setveil.spark.table import ITEMS, DistributedTable, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMATS = ("parquet", "fimi", "basket")
+TEXTS = frozenset({"string", "tinyint", "smallint", "int", "bigint", "decimal(20,0)", "void"})
+"""What items may be: texts, and whole numbers (the last but one is what Spark makes of uint64)."""
 NUMBERS = r"^[ \t]*((0|[1-9][0-9]{0,17})[ \t]+)*(0|[1-9][0-9]{0,17})?[ \t]*\r?$"
 
 
@@ -26,6 +29,7 @@ def read_distributed(
     delimiter: str = ",",
     id: str | None = None,  # noqa: A002
     item: str | None = None,
+    on_error: str = "raise",
 ) -> DistributedTable:
     """Read records where they are: a file, a directory or a pattern that all workers can read.
 
@@ -43,6 +47,9 @@ def read_distributed(
         What separates the names of a basket.
     id, item
         Columns of Parquet; found by their usual names if not given.
+    on_error
+        ``"raise"`` stops at a record of Parquet that cannot be read, such as a list with a null
+        in it or a row without an id; ``"skip"`` leaves it out.
 
     Notes
     -----
@@ -53,33 +60,15 @@ def read_distributed(
         raise ParameterError(
             f"Spark cannot read the format {chosen!r}", fix=f"use one of {', '.join(FORMATS)}"
         )
+    check_source(path, parquet=chosen == "parquet")
     session = (engine or Spark()).start()
-    place = found_from_here(path)
+    reader, place = reader_of(session, path), place_of(path)
     with spoken_errors():
         if chosen == "parquet":
-            return _from_parquet(session.read.parquet(place), id, item, path)
-        lines = session.read.text(place)
+            return _from_parquet(reader.parquet(place), id, item, path, on_error)
+        lines = reader.text(place)
         rows = _numbers() if chosen == "fimi" else _names(checked_delimiter(delimiter))
         return DistributedTable.from_frame(lines.select(rows.alias(ITEMS)))
-
-
-def address_of(path: str | Path) -> str:
-    """Return the whole name of a file of this machine as Java reads it: spaces stay spaces.
-
-    >>> address_of("/data/of mine.parquet")
-    'file:///data/of mine.parquet'
-    """
-    return f"file://{Path(path).resolve()}"
-
-
-def found_from_here(path: str) -> str:
-    """Return the whole name of a file that is found from here: Java may work in another place.
-
-    >>> found_from_here("hdfs://somewhere/a.parquet")
-    'hdfs://somewhere/a.parquet'
-    """
-    near = "://" not in path and not Path(path).is_absolute() and Path(path).exists()
-    return address_of(path) if near else path
 
 
 def _guessed(path: str) -> str:
@@ -89,28 +78,60 @@ def _guessed(path: str) -> str:
 
 
 def _from_parquet(
-    frame: DataFrame, id_column: str | None, item_column: str | None, where: str
+    frame: DataFrame,
+    id_column: str | None,
+    item_column: str | None,
+    where: str,
+    on_error: str,
 ) -> DistributedTable:
+    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+
     kinds = dict(frame.dtypes)
     lists = [name for name, kind in kinds.items() if kind.startswith("array<")]
     place = find_column(frame.columns, item_column, ITEM_NAMES)
     if lists and (place is None or frame.columns[place] in lists):
         usual = ITEM_NAMES if len(lists) > 1 else tuple(name.lower() for name in lists)
         item = lists[column_place(lists, item_column, usual, "item", where)]
+        _check_kind(item, kinds[item].removeprefix("array<").removesuffix(">"), where)
+        column = sql.col(quoted(item))
+        missing = sql.coalesce(sql.exists(column, sql.isnull), sql.lit(False))
+        said = "a list holds a null. To fix: leave missing items out, or use --on-error skip"
+        frame = _without(frame, item, missing, f"{where}: {said}", on_error)
         return DistributedTable.from_frame(frame, id=id_column, item=item)
     header = frame.columns
-    return DistributedTable.from_frame(
-        frame,
-        id=header[column_place(header, id_column, ID_NAMES, "id", where)],
-        item=header[column_place(header, item_column, ITEM_NAMES, "item", where)],
-    )
+    item = header[column_place(header, item_column, ITEM_NAMES, "item", where)]
+    _check_kind(item, kinds[item], where)
+    name = header[column_place(header, id_column, ID_NAMES, "id", where)]
+    said = f"a row has no {name!r}. To fix: give every row an id, or use --on-error skip"
+    frame = _without(frame, name, sql.isnull(sql.col(quoted(name))), f"{where}: {said}", on_error)
+    return DistributedTable.from_frame(frame, id=name, item=item)
+
+
+def _check_kind(column: str, kind: str, where: str) -> None:
+    """Refuse items that are neither texts nor whole numbers."""
+    if kind not in TEXTS:
+        raise InputError(
+            f"the items in {column!r} are of type {kind}, not texts or whole numbers",
+            where=where,
+            fix="convert the column to text, or name another",
+        )
+
+
+def _without(frame: DataFrame, column: str, wrong: Column, said: str, on_error: str) -> DataFrame:
+    """Leave out rows that are wrong, or stop at the first when it is read."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415
+
+    if on_error == "skip":
+        return frame.where(~wrong)
+    stop = sql.raise_error(sql.lit(f"InputError: {said}"))
+    return frame.withColumn(column, sql.when(wrong, stop).otherwise(sql.col(quoted(column))))
 
 
 def _numbers() -> Column:
     from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
 
     line = sql.col("value")
-    said = sql.concat(sql.lit("InputError: this line is not numbers: "), sql.substring(line, 1, 60))
+    said = _line_said("this line is not numbers", line, "check it, or its --format")
     checked = sql.when(line.rlike(NUMBERS), line).otherwise(sql.raise_error(said))
     return _without_empty(sql.split(checked, r"[ \t\r]+"))
 
@@ -125,8 +146,21 @@ def _names(delimiter: str) -> Column:
         sql.split(line, re.escape(delimiter)), lambda name: sql.trim(name, sql.lit(" \t"))
     )
     quoted = sql.exists(parts, lambda name: name.startswith('"'))
-    said = sql.concat(sql.lit("InputError: this line has quotes: "), sql.substring(line, 1, 60))
+    said = _line_said("this line has quotes", line, "use --engine local, which reads them")
     return _without_empty(sql.when(quoted, sql.raise_error(said)).otherwise(parts))
+
+
+def _line_said(what: str, line: Column, fix: str) -> Column:
+    """Return what an error says about a line of a file."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415
+
+    return sql.concat(
+        sql.lit("InputError: "),
+        sql.input_file_name(),
+        sql.lit(f": {what}: "),
+        sql.substring(line, 1, 60),
+        sql.lit(f". To fix: {fix}"),
+    )
 
 
 def _without_empty(names: Column) -> Column:

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.engine.spark import spoken_errors
 from setveil.errors import ReleaseError
+from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import rebuild
 from setveil.release.parts import content_blocks
 from setveil.release.published import published_rows
 from setveil.release.store import load_manifest, load_release
+from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks
-from setveil.spark.reading import address_of
-from setveil.spark.table import DistributedTable
+from setveil.spark.sources import address_of, reader_of
+from setveil.spark.table import ITEMS, DistributedTable
 from setveil.spark.verify import check
 
 if TYPE_CHECKING:
     import os
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
     from setveil.engine.spark import Spark
     from setveil.guarantee.base import Guarantee, Verdict
@@ -56,10 +62,10 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
     manifest = load_manifest(folder)
     in_parts = manifest.structure.get("parts") is True
     if manifest.form == DisassociatedRelease.form and in_parts:
-        _check_hash(folder, manifest)
-        blocks = engine.start().read.parquet(address_of(folder / manifest.file))
+        blocks = _read(folder, manifest, engine)
+        _check_blocks(folder, blocks)
         chunks = DistributedChunks.from_names(blocks)
-        _check_records(folder, manifest, chunks.n_records)
+        _check_counts(folder, manifest, chunks.n_records, _places(chunks.frame, *NAMED))
         return OpenedRelease(chunks)
     if manifest.form == DisassociatedRelease.form:
         release = load_release(folder)
@@ -71,21 +77,83 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
             where=str(folder),
             fix="check it with --engine local",
         )
-    _check_hash(folder, manifest)
-    # By its full path: workers have another working directory. Bags: k-anonymity counts them.
-    file = address_of(folder / manifest.file)
-    lines = engine.start().read.parquet(file)
+    lines = _read(folder, manifest, engine)
     columns = {} if in_parts else {"id": "record", "item": "item"}
+    if in_parts:
+        _check_names(folder, lines)
+    # Bags: k-anonymity counts them.
     table = DistributedTable.from_frame(lines, bags=True, **columns)
-    _check_records(folder, manifest, table.n_records)
+    _check_counts(folder, manifest, table.n_records, _places(table.frame, ITEMS))
     return OpenedRelease(table, _shape(manifest, table))
 
 
-def _check_records(folder: Path, manifest: Manifest, records: int) -> None:
-    if records != manifest.records:
+def _read(folder: Path, manifest: Manifest, engine: Spark) -> DataFrame:
+    """Let the workers read a data file that is whole."""
+    _check_hash(folder, manifest)
+    # By its full path: workers have another working directory.
+    file = folder / manifest.file
+    with spoken_errors():
+        return reader_of(engine.start(), file).parquet(address_of(file))
+
+
+def _places(frame: DataFrame, *columns: str) -> int:
+    """Return how many names the lists of some columns hold."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+
+    with spoken_errors():
+        sums = frame.select(*(sql.sum(sql.size(name)) for name in columns)).collect()[0]
+    return sum(int(each or 0) for each in sums)
+
+
+def _check_names(folder: Path, lines: DataFrame) -> None:
+    """Refuse records with names that are missing."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415
+
+    if lines.dtypes != [(ITEMS, "array<string>")]:
+        raise ReleaseError("a part of the data must have the column items", where=str(folder))
+    missing = sql.isnull(ITEMS) | sql.exists(ITEMS, sql.isnull)
+    with spoken_errors():
+        found = lines.where(missing).limit(1).count()
+    if found:
+        raise ReleaseError("a record of the data has a name that is missing", where=str(folder))
+
+
+def _check_blocks(folder: Path, blocks: DataFrame) -> None:
+    """Refuse blocks whose lists do not fit each other."""
+    kinds = [(name, f"array<{'string' if name in NAMED else 'int'}>") for name in COLUMNS]
+    if blocks.dtypes != kinds:
+        wanted = ", ".join(f"{name} ({kind})" for name, kind in kinds)
+        raise ReleaseError(f"a part of the data must have the columns {wanted}", where=str(folder))
+    found = fold(blocks, fault_of, max, "")
+    if found:
+        raise ReleaseError(found, where=str(folder), fix="copy or write the release again")
+
+
+def fault_of(blocks: pa.Table) -> str:
+    """Return what is wrong with some blocks, or nothing (on a worker)."""
+    columns = {}
+    for name in COLUMNS:
+        lists = blocks[name].combine_chunks()
+        if lists.null_count or lists.flatten().null_count:
+            return "a block of the data has a name or a number that is missing"
+        offsets = lists.offsets.to_numpy().astype(np.int64)
+        flat = lists.flatten()
+        numbers = np.zeros(len(flat), dtype=np.int32) if name in NAMED else flat.to_numpy()
+        columns[name] = Lists(offsets - offsets[0], numbers)
+    try:
+        check_blocks(columns)
+    except ReleaseError as error:
+        return error.what
+    return ""
+
+
+def _check_counts(folder: Path, manifest: Manifest, records: int, occurrences: int) -> None:
+    if (records, occurrences) != (manifest.records, manifest.occurrences):
         raise ReleaseError(
-            f"the data holds {records} records, the manifest says {manifest.records}",
+            f"the data holds {records} records with {occurrences} items, the manifest says "
+            f"{manifest.records} with {manifest.occurrences}",
             where=str(folder),
+            fix="copy or write the release again",
         )
 
 

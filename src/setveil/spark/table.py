@@ -28,6 +28,15 @@ ITEMS, RECORD = "items", "record"
 """The columns of a table: the items of a record, and what names the record, where it is known."""
 
 
+def quoted(column: str) -> str:
+    """Return the name of a column as Spark reads it, whatever letters it has.
+
+    >>> quoted("my.items"), quoted("a`b")
+    ('`my.items`', '`a``b`')
+    """
+    return "`" + column.replace("`", "``") + "`"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DistributedTable:
     """Records over many machines: a Spark DataFrame with one row per record.
@@ -106,9 +115,9 @@ class DistributedTable:
                     f"there is no column {column!r}", fix=f"use one of {', '.join(kinds)}"
                 )
         if kinds[item].startswith("array<"):
-            names = sql.array_compact(sql.col(item).cast("array<string>"))
+            names = sql.array_compact(sql.col(quoted(item)).cast("array<string>"))
             names = sql.coalesce(names, sql.array().cast("array<string>"))
-            kept = [] if id is None else [sql.col(id).alias(RECORD)]
+            kept = [] if id is None else [sql.col(quoted(id)).alias(RECORD)]
             lists = frame.select(names.alias(ITEMS), *kept)
         elif id is None:
             raise ParameterError(
@@ -116,8 +125,8 @@ class DistributedTable:
                 fix="give id=COLUMN",
             )
         else:
-            collected = sql.collect_list(sql.col(item).cast("string"))
-            lists = frame.groupBy(sql.col(id).alias(RECORD)).agg(collected.alias(ITEMS))
+            collected = sql.collect_list(sql.col(quoted(item)).cast("string"))
+            lists = frame.groupBy(sql.col(quoted(id)).alias(RECORD)).agg(collected.alias(ITEMS))
         return cls._numbered(lists, bags=bags)
 
     @classmethod
@@ -222,6 +231,17 @@ class DistributedTable:
         with spoken_errors():
             return self.frame.count()
 
+    def length_counts(self) -> Int64Array:
+        """Return how many records have 0, 1, 2 and so on items."""
+        from pyspark.sql import functions as sql  # noqa: PLC0415
+
+        with spoken_errors():
+            found = self.frame.groupBy(sql.size(ITEMS).alias("length")).count().toArrow()
+        lengths, counts = (found[name].to_numpy() for name in ("length", "count"))
+        result = np.zeros(int(lengths.max(initial=-1)) + 1, dtype=np.int64)
+        result[lengths] = counts
+        return result
+
     @cached_property
     def longest(self) -> int:
         """The greatest number of items of a record."""
@@ -245,7 +265,8 @@ class DistributedTable:
 
     def unpersist(self) -> None:
         """Let Spark forget a frame that :meth:`persist` kept."""
-        self.frame.unpersist()
+        with spoken_errors():
+            self.frame.unpersist()
 
     def where(self, condition: Column | str) -> DistributedTable:
         """Return the records that meet a condition, with the same numbers and new supports."""

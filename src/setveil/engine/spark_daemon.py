@@ -26,7 +26,7 @@ class Quiet:
 
     >>> import io
     >>> into = io.StringIO()
-    >>> print(CALLED_OFF, "to the worker process", file=Quiet(into))
+    >>> print(f"{CALLED_OFF} to the worker process", file=Quiet(into))
     >>> print("something else", file=Quiet(into))
     >>> into.getvalue().strip()
     'something else'

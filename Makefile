@@ -75,8 +75,8 @@ peers: $(PEERS)/.installed ## install pycanon and OpenDP beside it; `make test` 
 test-all: $(VENV)/.installed-test $(VENV)/.installed-docs ## run every test, the slow ones too
 	@$(PYTEST)
 
-test-cluster: $(VENV)/.installed-test ## start a Spark cluster, kill some of it, compare
-	@$(BIN)/python -m pytest -q tests/spark/test_cluster.py -k 20000
+test-cluster: $(VENV)/.installed-test ## start a Spark cluster, kill some of it, compare; interrupt a job
+	@$(BIN)/python -m pytest -q tests/spark/test_cluster.py tests/spark/test_interrupts.py -k "20000 or interrupt"
 
 check: $(VENV)/.installed-check $(VENV)/.installed-test ## ruff, formatting, mypy strict
 	@$(BIN)/ruff check

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -122,27 +115,3 @@ def test_a_line_that_cannot_be_read_is_told_with_its_file(spark, tmp_path):
     path.write_text('flu,gout\n"flu, bad"\n')
     with pytest.raises(InputError, match=r"a\.basket: this line has quotes: .*use --engine local"):
         read_distributed(str(path), spark)
-
-
-@pytest.mark.usefixtures("spark")  # without Java it is skipped
-def test_an_interrupt_leaves_nothing_behind(tmp_path):
-    rows = [[f"i{(n * k) % 12}" for k in range(1, 2 + n % 6)] for n in range(5_000)]
-    data, out = put(tmp_path / "a.parquet", [sorted(set(row)) for row in rows]), tmp_path / "out"
-    command = ["anonymize", "disassociate", data, "--k", "5", "-o", str(out), "--engine", "spark"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "setveil", *command, "--quiet"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 120
-    while not any(Path(out).glob(".release-*")) and time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert said.splitlines()[-1] == "setveil: interrupted"
-    assert "Traceback" not in said
-    assert not out.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from setveil.errors import EngineError, InputError
+from setveil.errors import EngineError, InputError, ParameterError
 from setveil.spark import read_distributed
 
 pytestmark = pytest.mark.spark
@@ -87,6 +87,8 @@ def test_rows_without_an_id_and_lists_with_nulls(spark, tmp_path):
     with pytest.raises(InputError, match=r"a row has no 'id'\. To fix: give every row an id"):
         read_distributed(path, spark).n_records  # noqa: B018  (Spark reads when it must)
     assert rows_of(read_distributed(path, spark, on_error="skip")) == [["a", "b"]]
+    with pytest.raises(ParameterError, match="on_error is 'skp'"):
+        read_distributed(path, spark, on_error="skp")
     path = put(tmp_path / "lists.parquet", [["a", None], ["b"], None])
     with pytest.raises(InputError, match=r"a list holds a null\. To fix: leave missing items out"):
         read_distributed(path, spark)

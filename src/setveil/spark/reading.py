@@ -60,6 +60,8 @@ def read_distributed(
         raise ParameterError(
             f"Spark cannot read the format {chosen!r}", fix=f"use one of {', '.join(FORMATS)}"
         )
+    if on_error not in {"raise", "skip"}:
+        raise ParameterError(f"on_error is {on_error!r}", fix="use 'raise' or 'skip'")
     check_source(path, parquet=chosen == "parquet")
     session = (engine or Spark()).start()
     reader, place = reader_of(session, path), place_of(path)
@@ -145,9 +147,9 @@ def _names(delimiter: str) -> Column:
     parts = sql.transform(
         sql.split(line, re.escape(delimiter)), lambda name: sql.trim(name, sql.lit(" \t"))
     )
-    quoted = sql.exists(parts, lambda name: name.startswith('"'))
+    in_quotes = sql.exists(parts, lambda name: name.startswith('"'))
     said = _line_said("this line has quotes", line, "use --engine local, which reads them")
-    return _without_empty(sql.when(quoted, sql.raise_error(said)).otherwise(parts))
+    return _without_empty(sql.when(in_quotes, sql.raise_error(said)).otherwise(parts))
 
 
 def _line_said(what: str, line: Column, fix: str) -> Column:

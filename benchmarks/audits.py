@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.nouns import TEXTS
 from benchmarks.row import Row
 from setveil.data.synthetic import clinic
-from setveil.data.writers import write
+from setveil.io.writers import write
 
 TARGETS = (0.02, 0.1, 0.3)
 MINUTES = 600

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.row import Row
-from setveil.data.readers import read, read_reported
+from setveil.io.readers import read, read_reported
 
 RECORDS, ITEMS, LONGEST = 515_597, 1_657, 164  # the size of BMS-POS
 REPEAT = 9
@@ -24,8 +24,8 @@ REPEAT = 9
 # parent to the program it starts, so that a large parent would hide everything; VmHWM is its own.
 MEMORY = """
 import resource, sys
-from setveil.data import formats_numbers
-from setveil.data.readers import read
+from setveil.io import number_lines as formats_numbers
+from setveil.io.readers import read
 
 def peak():
     if sys.platform == "linux":

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setveil import anonymize, attack, audit, guarantee, measure, relatedness
-    from setveil.data.readers import read, read_reported
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
-    from setveil.data.writers import write
     from setveil.errors import SetveilError
+    from setveil.io.readers import read, read_reported
+    from setveil.io.writers import write
     from setveil.release.store import load_key, load_manifest, load_release, save, save_key
 
 __version__ = "0.1.0"
@@ -31,11 +31,11 @@ _HOME = {
     "load_key": "setveil.release.store",
     "load_manifest": "setveil.release.store",
     "load_release": "setveil.release.store",
-    "read": "setveil.data.readers",
-    "read_reported": "setveil.data.readers",
+    "read": "setveil.io.readers",
+    "read_reported": "setveil.io.readers",
     "save": "setveil.release.store",
     "save_key": "setveil.release.store",
-    "write": "setveil.data.writers",
+    "write": "setveil.io.writers",
 }
 _MODULES = ("anonymize", "attack", "audit", "guarantee", "measure", "relatedness")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from setveil.data.readers import read
+from setveil.io.readers import read
 from setveil.measure.cells import cell_density
 from setveil.measure.profile import ttr
 

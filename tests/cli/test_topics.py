@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from setveil.data.readers import read
+from setveil.io.readers import read
 
 NOTES = [
     ["fever", "cough", "flu"],

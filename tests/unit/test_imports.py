@@ -34,7 +34,8 @@ ALLOWED = {
     "charts": set(),
     "words": set(),
     "data": {"errors", "kernels"},
-    "text": {"errors", "kernels", "data"},
+    "io": {"errors", "kernels", "data"},
+    "text": {"errors", "kernels", "data", "io"},
     "release": {"errors", "registry", "kernels", "data"},
     "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
     "engine": {"errors", "kernels"},
@@ -45,12 +46,12 @@ ALLOWED = {
     "attack": {"errors", "registry", "literature", "kernels", "data", "release", "relatedness"},
     "measure": {"errors", "registry", "kernels", "data", "release", "guarantee", "attack"},
     "tabular": {
-        "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
-        "anonymize", "attack", "measure",
+        "errors", "io", "registry", "literature", "kernels", "data", "release", "guarantee",
+        "engine", "anonymize", "attack", "measure",
     },
     "spark": {
-        "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "attack", "measure", "relatedness", "text",
+        "errors", "io", "registry", "kernels", "data", "release", "guarantee", "engine",
+        "anonymize", "attack", "measure", "relatedness", "text",
     },
     "audit": {
         "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",

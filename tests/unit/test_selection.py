@@ -343,7 +343,7 @@ def test_what_cannot_be_is_refused_with_a_way_out_that_works(wikipedia):
 
 @pytest.mark.parametrize("target", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
 def test_the_densities_of_the_paper_on_groceries(data_dir, target):
-    from setveil.data.readers import read
+    from setveil.io.readers import read
 
     table = read(data_dir / "groceries.basket.csv")
     items = [table.vocabulary[i] for i in np.argsort(-table.supports()).tolist()]

@@ -44,7 +44,7 @@ def must_be_writable(
     setveil.errors.ParameterError: the records and --json cannot both go to standard output. \
 To fix: name a file with -o.
     """
-    from setveil.data.writers import format_for
+    from setveil.io.writers import format_for
 
     format_for(out, to)
     if out != STDOUT:
@@ -57,6 +57,6 @@ To fix: name a file with -o.
 
 def write_table(table: "TransactionTable", out: str, *, to: str | None) -> None:
     """Write the records; the file appears whole or not at all."""
-    from setveil.data.writers import write
+    from setveil.io.writers import write
 
     write(table, out, to)

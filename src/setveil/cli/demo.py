@@ -180,7 +180,7 @@ def _by_meaning(run: "RunRecord") -> "Adversary | None":
 
 def _write_data(data: "Synthetic", private: Path) -> None:
     from setveil.data.whole_file import write_whole
-    from setveil.data.writers import write
+    from setveil.io.writers import write
 
     write(data.table, private / "clinic.jsonl")
     data.taxonomy.write_arx(private / "taxonomy.csv")

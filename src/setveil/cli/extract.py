@@ -123,7 +123,7 @@ def extract(
 
     Example: setveil extract letters/ -o records.csv
     """
-    from setveil.data.writers import format_for
+    from setveil.io.writers import format_for
 
     for_documents: dict[str, Any] = {
         "format": format,

@@ -69,7 +69,7 @@ def read_table(
     quiet: bool = False,
 ) -> "TransactionTable":
     """Read a table and say on stderr what was guessed, merged and skipped."""
-    from setveil.data.readers import read_reported
+    from setveil.io.readers import read_reported
 
     mode = "raise" if on_error == "stop" else on_error
     table, report = read_reported(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.read_report import shortened
+from setveil.data.problems import shortened
 from setveil.data.sources import Source, shown_name
 from setveil.data.table import frozen
 from setveil.errors import InputError, ParameterError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.data.collectors import Collected, collected_pairs
-from setveil.data.formats_delimited import column_place
-from setveil.data.read_report import Problems
+from setveil.data.naming import some
+from setveil.data.problems import Problems
 from setveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,8 +75,12 @@ def table_from_one_hot(frame: Any, *, id_column: str | None = None) -> Transacti
     [['flu', 'gout'], []]
     """
     table = as_polars(frame, None)
-    if id_column is not None:
-        column_place(table.columns, id_column, (), "id", FRAME)
+    if id_column is not None and id_column not in table.columns:
+        raise InputError(
+            f"there is no column {id_column!r}",
+            where=FRAME,
+            fix=f"name a column among {some(table.columns)}",
+        )
     columns = [column for column in table.columns if column != id_column]
     return gathered_flags(table, columns, Problems(name=FRAME)).table
 

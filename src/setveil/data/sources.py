@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from setveil.data.read_report import Problems
+    from setveil.data.problems import Problems
 
 BLOCK = 1 << 20
 HEAD = 1 << 16
@@ -272,7 +272,7 @@ def text_lines(source: Source, problems: Problems) -> Iterator[tuple[int, str]]:
 def block_lines(block: bytes, before: int, problems: Problems) -> Iterator[tuple[int, str]]:
     r"""Yield number and text of each line of a block that follows `before` lines.
 
-    >>> from setveil.data.read_report import Problems
+    >>> from setveil.data.problems import Problems
     >>> list(block_lines(b"a\nb", 7, Problems(name="x")))
     [(8, 'a'), (9, 'b')]
     """

@@ -11,7 +11,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from setveil.data.naming import fresh_id
-from setveil.data.read_report import shortened
+from setveil.data.problems import shortened
 from setveil.errors import InputError
 
 if TYPE_CHECKING:

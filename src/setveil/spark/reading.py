@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from setveil.data.delimited import checked_delimiter
-from setveil.data.formats_delimited import ID_NAMES, ITEM_NAMES, column_place, find_column
 from setveil.engine.spark import Spark, spoken_errors
 from setveil.errors import InputError, ParameterError
+from setveil.io.delimited import checked_delimiter
+from setveil.io.formats_delimited import ID_NAMES, ITEM_NAMES, column_place, find_column
 from setveil.spark.sources import check_source, place_of, reader_of
 from setveil.spark.table import ITEMS, DistributedTable, quoted
 

@@ -11,10 +11,10 @@ from decimal import Decimal
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from setveil.data.delimited import checked_delimiter
 from setveil.data.output_file import output_file
 from setveil.data.sources import PARQUET_MAGIC, Source, shown_name
 from setveil.errors import InputError
+from setveil.io.delimited import checked_delimiter
 
 if TYPE_CHECKING:
     import os

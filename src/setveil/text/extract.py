@@ -9,8 +9,8 @@ from itertools import chain, tee
 from typing import TYPE_CHECKING, Any
 
 from setveil.data.collectors import RowCollector
-from setveil.data.read_report import SHOWN
 from setveil.errors import InputError, ParameterError
+from setveil.io.read_report import SHOWN
 from setveil.text.documents import Document, DocumentCounts, Documents
 from setveil.text.extractor import Extractor
 from setveil.text.processes import Processes, cores

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from setveil.data.delimited import checked_delimiter
 from setveil.data.sources import Source, shown_name
 from setveil.errors import InputError
+from setveil.io.delimited import checked_delimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from setveil.data import TransactionTable
 from setveil.data.frames import as_polars, table_from_frame, table_from_one_hot
-from setveil.data.readers import read, read_reported
 from setveil.errors import InputError
+from setveil.io.readers import read, read_reported
 
 LONG = {"who": [7, 7, 3, 7], "what": ["flu", "gout", None, "flu"], "when": [1.5, 2, 3, 4]}
 MAKERS = [pl.DataFrame, pl.LazyFrame, pd.DataFrame, pa.table]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from setveil.data import formats_numbers
-from setveil.data.readers import read, read_reported
 from setveil.errors import InputError
+from setveil.io import number_lines as formats_numbers
+from setveil.io.readers import read, read_reported
 
 
 @pytest.fixture

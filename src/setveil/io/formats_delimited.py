@@ -6,15 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from setveil.data.collectors import Collected, PairCollector, RowCollector
-from setveil.data.delimited import field_place, records
-from setveil.data.read_report import Problems, shortened
+from setveil.data.problems import Problems, shortened
 from setveil.data.sources import Source, text_lines
 from setveil.errors import InputError
+from setveil.io.delimited import field_place, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from setveil.data.layout import Layout
+    from setveil.io.layout import Layout
 
 ID_NAMES = (
     *("id", "record", "record_id", "tid", "transaction", "transaction_id", "basket", "basket_id"),

@@ -9,19 +9,19 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from setveil.data.delimited import QUOTE, records
-from setveil.data.formats_delimited import (
+from setveil.data.problems import Problems
+from setveil.data.sources import BOM, HEAD, Source
+from setveil.io.delimited import QUOTE, records
+from setveil.io.formats_delimited import (
     CELLS,
     ID_NAMES,
     ITEM_NAMES,
     find_column,
     one_hot_id,
 )
-from setveil.data.read_report import Problems
-from setveil.data.sources import BOM, HEAD, Source
 
 if TYPE_CHECKING:
-    from setveil.data.layout import Layout
+    from setveil.io.layout import Layout
 
 DELIMITERS = (",", "\t", ";", "|")
 SAMPLE = 1000
@@ -74,7 +74,7 @@ def sample_of(source: Source) -> Sample:
 def guess(sample: Sample, asked: Layout) -> Layout:
     """Complete a layout: its format unless it is given, then what the format leaves open.
 
-    >>> from setveil.data.layout import Layout
+    >>> from setveil.io.layout import Layout
     >>> guess(Sample(ending=".dat", lines=("1 2", "3")), Layout()).format
     'fimi'
     >>> found = guess(Sample(ending=".csv", lines=("a;b", "c;d;e")), Layout())

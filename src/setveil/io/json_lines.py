@@ -9,8 +9,8 @@ from setveil.data.collectors import Collected, RowCollector
 from setveil.data.sources import Source, text_lines
 
 if TYPE_CHECKING:
-    from setveil.data.layout import Layout
-    from setveil.data.read_report import Problems
+    from setveil.data.problems import Problems
+    from setveil.io.layout import Layout
 
 EXPECTED = 'write one array of texts per line, or one object such as {"items": ["a", "b"]}'
 

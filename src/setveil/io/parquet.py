@@ -7,21 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil.data.formats_delimited import (
+from setveil.data.frames import gathered_flags, gathered_lists, gathered_pairs
+from setveil.errors import InputError
+from setveil.io.formats_delimited import (
     ID_NAMES,
     ITEM_NAMES,
     column_place,
     find_column,
     one_hot_id,
 )
-from setveil.data.frames import gathered_flags, gathered_lists, gathered_pairs
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from setveil.data.collectors import Collected
-    from setveil.data.layout import Layout
-    from setveil.data.read_report import Problems
+    from setveil.data.problems import Problems
     from setveil.data.sources import Source
+    from setveil.io.layout import Layout
 
 
 def read_parquet(source: Source, asked: Layout, problems: Problems) -> tuple[Layout, Collected]:
@@ -40,8 +40,8 @@ def read_parquet(source: Source, asked: Layout, problems: Problems) -> tuple[Lay
     --------
     >>> import pathlib, tempfile
     >>> import polars as pl
-    >>> from setveil.data.layout import Layout
-    >>> from setveil.data.read_report import Problems
+    >>> from setveil.io.layout import Layout
+    >>> from setveil.data.problems import Problems
     >>> from setveil.data.sources import Source
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.parquet")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.data.collectors import Collected, RowCollector
-from setveil.data.numbers import NumberCollector, Numbers
 from setveil.data.sources import Source, block_lines, text_lines
+from setveil.io.numbers import NumberCollector, Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from setveil.data.layout import Layout
-    from setveil.data.read_report import Problems
+    from setveil.data.problems import Problems
+    from setveil.io.layout import Layout
 
 PLAIN_LIMIT = 4 << 20  # bytes that plain Python parses before numba is even imported
 PARSED_AT_ONCE = 1 << 18

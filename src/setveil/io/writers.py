@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from setveil.data.delimited import BLANKS, QUOTE, checked_delimiter
-from setveil.data.formats_delimited import ID_NAMES
-from setveil.data.formats_numbers import NUMBER
-from setveil.data.layout import checked_format
 from setveil.data.output_file import output_file
-from setveil.data.read_report import shortened
+from setveil.data.problems import shortened
 from setveil.data.sources import shown_name
 from setveil.errors import InputError, ParameterError
+from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter
+from setveil.io.formats_delimited import ID_NAMES
+from setveil.io.layout import checked_format
+from setveil.io.number_lines import NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

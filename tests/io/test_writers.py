@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from setveil.data import TransactionTable
 from setveil.data.output_file import output_file
-from setveil.data.readers import read, read_reported
-from setveil.data.writers import write
 from setveil.errors import InputError, ParameterError, SetveilError
+from setveil.io.readers import read, read_reported
+from setveil.io.writers import write
 
 AWKWARD = st.sampled_from(
     [

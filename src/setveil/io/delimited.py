@@ -9,7 +9,7 @@ from setveil.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.data.read_report import Problems
+    from setveil.data.problems import Problems
 
 QUOTE = '"'
 BLANKS = " \t"
@@ -168,7 +168,7 @@ def records(
 ) -> Iterator[tuple[int, str, list[str]]]:
     r"""Yield the line number, the text and the fields of each record.
 
-    >>> from setveil.data.read_report import Problems
+    >>> from setveil.data.problems import Problems
     >>> rows = records(iter([(1, 'a,"b'), (2, 'c"'), (3, "")]), ",", Problems(name="x"))
     >>> [(line, fields) for line, _, fields in rows]
     [(1, ['a', 'b\nc']), (3, [''])]

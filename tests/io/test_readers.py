@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import zstandard
 
-from setveil.data import formats_numbers
-from setveil.data.readers import read, read_reported
 from setveil.errors import ParameterError
+from setveil.io import number_lines as formats_numbers
+from setveil.io.readers import read, read_reported
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_standard_input(monkeypatch):
 def test_small_files_import_neither_numba_nor_polars(file):
     path = file("a.dat", "1 2\n" * 1000)
     code = (
-        "import sys; from setveil.data.readers import read; read(sys.argv[1]); "
+        "import sys; from setveil.io.readers import read; read(sys.argv[1]); "
         "print({'numba', 'polars', 'zstandard'} & set(sys.modules))"
     )
     done = subprocess.run(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setveil.data.delimited import checked_delimiter
-from setveil.data.formats_delimited import read_basket, read_long, read_one_hot
-from setveil.data.formats_json import read_jsonl
-from setveil.data.formats_numbers import read_fimi, read_spmf
-from setveil.data.guess import guess, sample_of
-from setveil.data.layout import Layout, checked_format
-from setveil.data.read_report import Problems, ReadReport
+from setveil.data.problems import Problems
 from setveil.data.sources import PARQUET_MAGIC, Source
 from setveil.errors import InputError
+from setveil.io.delimited import checked_delimiter
+from setveil.io.formats_delimited import read_basket, read_long, read_one_hot
+from setveil.io.guess import guess, sample_of
+from setveil.io.json_lines import read_jsonl
+from setveil.io.layout import Layout, checked_format
+from setveil.io.number_lines import read_fimi, read_spmf
+from setveil.io.read_report import ReadReport
 
 if TYPE_CHECKING:
     import os
@@ -109,7 +110,7 @@ def read_reported(
     with Source(path) as source:
         problems = Problems(name=source.name, on_error=on_error)
         if source.head.startswith(PARQUET_MAGIC):
-            from setveil.data.parquet import read_parquet  # noqa: PLC0415  (polars on demand)
+            from setveil.io.parquet import read_parquet  # noqa: PLC0415  (polars on demand)
 
             layout, done = read_parquet(source, asked, problems)
         else:

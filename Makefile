@@ -50,7 +50,7 @@ $(VENV)/.installed: $(VENV)/.made
 
 $(VENV)/.installed-%: $(VENV)/.installed
 	@echo "installing what '$*' needs ..."
-	@$(PIP) --editable '.[text,attack,spark]' --group $*
+	@$(PIP) --editable '.[text,attack,spark,excel]' --group $*
 	@touch $@
 
 demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report

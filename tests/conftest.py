@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,16 @@ def missing_component(what):
     if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
         pytest.fail(f"{what} (in CI nothing may be skipped)", pytrace=False)
     pytest.skip(what)
+
+
+def started_with(disposition, *command):
+    """Return a command, for subprocess, that starts with SIGINT as given: SIG_DFL or SIG_IGN.
+
+    A test that sends Ctrl-C to a process says how it takes it: in the background of a shell, or
+    under nohup, the tests themselves run with the signal ignored, and a child inherits that.
+    """
+    code = f"import os, signal, sys; signal.signal(signal.SIGINT, signal.{disposition}); "
+    return [sys.executable, "-ISc", code + "os.execv(sys.argv[1], sys.argv[1:])", *command]
 
 
 def pytest_collection_modifyitems(items):

@@ -18,21 +18,24 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.errors import SetveilError
-    from setveil.io.readers import read, read_reported
+    from setveil.io.detect import detect_layout
+    from setveil.io.layout import Layout
+    from setveil.io.readers import read
     from setveil.io.writers import write
     from setveil.release.store import load_key, load_manifest, load_release, save, save_key
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Layout": "setveil.io.layout",
     "SetveilError": "setveil.errors",
     "Taxonomy": "setveil.data.taxonomy",
     "TransactionTable": "setveil.data.table",
+    "detect_layout": "setveil.io.detect",
     "load_key": "setveil.release.store",
     "load_manifest": "setveil.release.store",
     "load_release": "setveil.release.store",
     "read": "setveil.io.readers",
-    "read_reported": "setveil.io.readers",
     "save": "setveil.release.store",
     "save_key": "setveil.release.store",
     "write": "setveil.io.writers",
@@ -40,19 +43,20 @@ _HOME = {
 _MODULES = ("anonymize", "attack", "audit", "guarantee", "measure", "relatedness")
 
 __all__ = [
+    "Layout",
     "SetveilError",
     "Taxonomy",
     "TransactionTable",
     "anonymize",
     "attack",
     "audit",
+    "detect_layout",
     "guarantee",
     "load_key",
     "load_manifest",
     "load_release",
     "measure",
     "read",
-    "read_reported",
     "relatedness",
     "save",
     "save_key",

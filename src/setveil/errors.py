@@ -21,7 +21,8 @@ class SetveilError(Exception):
         self.fix = fix
         message = f"{where}: {what}" if where else what
         if fix:
-            message = f"{message.rstrip('.')}. To fix: {fix.rstrip('.')}."
+            end = "" if fix.endswith("?") else "."
+            message = f"{message.rstrip('.')}. To fix: {fix.rstrip('.')}{end}"
         super().__init__(message)
 
 

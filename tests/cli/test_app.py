@@ -9,6 +9,7 @@ import time
 
 import pytest
 import typer
+from tests.conftest import started_with
 from typer.testing import CliRunner
 
 from setveil import __version__
@@ -122,25 +123,40 @@ def test_a_closed_pipe_is_no_error(script):
     assert done.stderr == ""
 
 
-def test_ctrl_c_leaves_nothing(clinic, script):
-    options = ["--taxonomy", clinic.tree, "-o", clinic.release, "--key", clinic.key]
+def interrupted_while_it_reads(clinic, script, disposition):
+    """Send Ctrl-C to a command in the middle of its input; return its exit code and output."""
+    options = ["--k", "2", "--taxonomy", clinic.tree, "-o", clinic.release, "--key", clinic.key]
+    command = [*script, "anonymize", "gather", "-", "--format", "jsonl", *options]
     reading = subprocess.Popen(
-        [*script, "anonymize", "gather", "-", "--format", "jsonl", *options],
+        started_with(disposition, *command),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=clinic.folder,
     )
-    before = clinic.names()
-    time.sleep(2.5)  # it now waits for stdin
+    reading.stdin.write(clinic.data.read_text() * 1_000)
+    reading.stdin.flush()  # a pipe holds less: whoever gets here has been read from
     reading.send_signal(signal.SIGINT)
-    out, err = reading.communicate(timeout=30)
-    assert reading.returncode == 130
+    out, err = reading.communicate(timeout=180)  # the first time kernels are compiled
+    return reading.returncode, out, err
+
+
+def test_ctrl_c_leaves_nothing(clinic, script):
+    before = clinic.names()
+    code, out, err = interrupted_while_it_reads(clinic, script, "SIG_DFL")
+    assert code == 130
     assert out == ""
     assert "interrupted" in err
     assert "Traceback" not in err
     assert clinic.names() == before
+
+
+def test_an_ignored_ctrl_c_stays_ignored(clinic, script):
+    code, _, err = interrupted_while_it_reads(clinic, script, "SIG_IGN")
+    assert code == 0, err
+    assert "interrupted" not in err
+    assert clinic.run("verify", clinic.release).exit_code == 0
 
 
 def test_compiling_is_announced_once(capsys):

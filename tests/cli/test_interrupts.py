@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from tests.conftest import started_with
 
 from setveil.cli.interrupts import interrupts_handled, safe_frame
 
@@ -43,9 +44,13 @@ except KeyboardInterrupt:
 """
 
 
+def python(code):
+    return started_with("SIG_DFL", sys.executable, "-c", code)
+
+
 def run(code, *, body):
     inside = body.strip().replace("\n", "\n        ")
-    command = [sys.executable, "-c", code + CAUGHT.replace("BODY", inside)]
+    command = python(code + CAUGHT.replace("BODY", inside))
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -71,9 +76,8 @@ for _ in range(20): done.append(len(kernel(second // 2)[0]))
 
 def test_a_second_ctrl_c_ends_a_kernel_at_once():
     code = "with interrupts_handled():\n    print('ready', flush=True)\n    kernel(90 * second)\n"
-    command = [sys.executable, "-c", KERNEL + code]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        python(KERNEL + code), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout.readline() == "ready\n"
         time.sleep(0.2)
@@ -144,9 +148,7 @@ atexit.register(late)
 with interrupts_handled():
     sys.exit(3)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", PLAIN + code], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(python(PLAIN + code), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (3, "")
 
 

@@ -10,10 +10,11 @@ import sys
 import numpy as np
 import pytest
 import zstandard
+from tests.io.reported import read_reported
 
 from setveil.errors import ParameterError
 from setveil.io import number_lines as formats_numbers
-from setveil.io.readers import read, read_reported
+from setveil.io.readers import read
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def test_numbers_read_the_same_compiled_or_not(file, monkeypatch, limit):
         ("5 4\n" * 3, [["4", "5"]] * 3),
         ("\n\n", [[], []]),
     ]:
-        table, report = read_reported(file("a.dat", content))
+        table, report = read_reported(file("a.dat", content), "fimi")
         assert table.to_rows() == expected
         given = sum(len(line.split()) for line in content.split("\n"))
         assert report.duplicates_merged == given - sum(map(len, expected))
@@ -148,7 +149,7 @@ def test_blocks_cut_lines_nowhere(file, monkeypatch, size):
 
     whole = sources.Source.blocks
     monkeypatch.setattr(sources, "HEAD", 5)
-    monkeypatch.setattr(sources.Source, "blocks", lambda self: whole(self, size))
+    monkeypatch.setattr(sources.Source, "blocks", lambda self, *_: whole(self, size))
     text = '"a\nb",long name number one,c\n\nd\n' * 3
     assert (
         read(file("a.csv", text), "basket").to_rows()

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.io.reported import read_reported
 
 from setveil.data import TransactionTable
 from setveil.data.frames import as_polars, table_from_frame, table_from_one_hot
 from setveil.errors import InputError
-from setveil.io.readers import read, read_reported
+from setveil.io.readers import read
 
 LONG = {"who": [7, 7, 3, 7], "what": ["flu", "gout", None, "flu"], "when": [1.5, 2, 3, 4]}
 MAKERS = [pl.DataFrame, pl.LazyFrame, pd.DataFrame, pa.table]
@@ -133,7 +134,7 @@ def test_parquet(tmp_path, monkeypatch, case):
 def test_parquet_that_does_not_fit(tmp_path):
     path = tmp_path / "a.parquet"
     pl.DataFrame({"a": ["x"], "b": ["y"]}).write_parquet(path)
-    with pytest.raises(InputError, match="not clear how this Parquet file is laid out"):
+    with pytest.raises(InputError, match="not clear which of them hold items"):
         read(path)
     with pytest.raises(InputError, match="cannot hold the format 'fimi'"):
         read(path, "fimi")
@@ -149,8 +150,8 @@ def test_parquet_skips_and_lists(tmp_path):
     pl.DataFrame({"id": [1, None, 2], "item": ["x", "y", "z"]}).write_parquet(path)
     table, report = read_reported(path, on_error="skip")
     assert table.to_rows() == [["x"], ["z"]]
-    assert report.skipped == [(f"{path}, row 2", "'y'", "in 'item' has no 'id'")]
+    assert report.skipped == [(f"{path}, row 2", "', y'", "has no 'id'")]
     pl.DataFrame({"x": [1, 3, 0], "y": [1, 1, 1]}).write_parquet(path)
-    table, report = read_reported(path, on_error="skip")
+    table, report = read_reported(path, "one-hot", on_error="skip")
     assert table.to_rows() == [["x", "y"], ["y"]]
     assert report.skipped[0][0] == f"{path}, row 2"

@@ -12,11 +12,11 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.io.reported import read_reported
 
 from setveil.data.sources import Source
 from setveil.errors import InputError, SetveilError
 from setveil.io.layout import FORMATS
-from setveil.io.readers import read_reported
 
 NAMES = ["a.dat", "a.csv", "a.tsv", "a.jsonl", "a.spmf", "a.parquet", "a"]
 PIECES = st.sampled_from(
@@ -117,7 +117,7 @@ def test_every_cut_of_a_compressed_file_is_refused(folder, packed):
 # error, docs/formats.md says so, and these cases run in a process of their own.
 DAMAGED_PARQUET = """
 import pathlib, sys
-from setveil.io.readers import read_reported
+from tests.io.reported import read_reported
 from setveil.errors import SetveilError
 
 path = pathlib.Path(sys.argv[1])

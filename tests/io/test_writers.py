@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.io.reported import read_reported
 
 from setveil.data import TransactionTable
 from setveil.data.output_file import output_file
 from setveil.errors import InputError, ParameterError, SetveilError
-from setveil.io.readers import read, read_reported
+from setveil.io.readers import read
 from setveil.io.writers import write
 
 AWKWARD = st.sampled_from(
@@ -91,7 +92,7 @@ def test_json_lines_carry_every_name(folder, table, ending):
 def test_spmf(folder, table, ending):
     path = folder / f"a.spmf{ending}"
     write(table, path)
-    assert read(path).to_rows() == table.to_rows()
+    assert read(path, "spmf").to_rows() == table.to_rows()
 
 
 @given(

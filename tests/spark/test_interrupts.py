@@ -10,6 +10,7 @@ import time
 
 import polars as pl
 import pytest
+from tests.conftest import started_with
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]  # `make test-cluster` runs it
 
@@ -21,7 +22,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
     pl.DataFrame({"items": [sorted(set(row)) for row in rows]}).write_parquet(data)
     command = ["anonymize", "disassociate", str(data), "--k", "5", "-o", str(out), "--quiet"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "setveil", *command, "--engine", "spark"],
+        started_with("SIG_DFL", sys.executable, "-m", "setveil", *command, "--engine", "spark"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -13,7 +13,7 @@ import setveil
 PACKAGE = Path(setveil.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = PACKAGE.parents[1] / "pyproject.toml"
-IMPORTED_AS = {"vl_convert_python": "vl_convert"}
+IMPORTED_AS = {"vl_convert_python": "vl_convert", "python_stdnum": "stdnum"}
 PUBLIC_PARTS = {"jinja2": "markupsafe"}
 """What a package says it is made of, for others to use."""
 

@@ -129,7 +129,7 @@ def test_records_without_items_are_refused():
     table = TransactionTable.from_rows([["a"], [], ["a"]])
     with pytest.raises(InfeasibleError, match="1 of 3 records have no items") as caught:
         Disassociate(k=2).anonymize(table)
-    assert "drop the records without items" in caught.value.fix
+    assert "--empty drop" in caught.value.fix
 
 
 def test_bags_are_refused():

@@ -63,7 +63,7 @@ ALLOWED = {
     },
 }  # fmt: skip
 # Annotations that are never imported when running.
-TYPES_ONLY = {"release": {"guarantee"}, "words": {"measure"}}
+TYPES_ONLY = {"data": {"io"}, "release": {"guarantee"}, "words": {"measure"}}
 
 
 def part_of(path: Path) -> str:

@@ -139,7 +139,8 @@ def check_filled(records: int, bare: int, *, is_bag: bool) -> None:
         raise InfeasibleError(
             f"{bare:,} of {records:,} records have no items, and disassociation publishes "
             "nothing but items",
-            fix="drop the records without items, or use gather, which can group them with others",
+            fix="leave them out with --empty drop (empty='drop' in setveil.read), or use gather, "
+            "which can group them with others",
         )
 
 

@@ -201,6 +201,7 @@ class Asked:
                 "known": list(self.known),
                 "budget_seconds": limits.budget,
                 "memory_bytes": limits.memory,
+                "reading": None if case.table.reading is None else case.table.reading.as_dict(),
             },
             notes=(*notes, *_notes(case, runs, meaning=self.meaning)),
         )

@@ -12,14 +12,26 @@ from setveil.errors import InputError
 if TYPE_CHECKING:
     import os
 
-FILES = ("data", "taxonomy", "sensitive")
+FILES = ("data", "layout", "taxonomy", "sensitive")
 """Names of files, which are looked for beside the file that names them."""
 KINDS: dict[str, tuple[type, ...]] = {
     "data": (str,),
+    "layout": (str, dict),
     "format": (str,),
+    "encoding": (str,),
     "delimiter": (str,),
+    "header": (bool,),
     "id": (str,),
     "item": (str,),
+    "items": (str, list),
+    "separator": (str,),
+    "ignore": (str, list),
+    "table": (str,),
+    "query": (str,),
+    "normalize": (bool,),
+    "min_support": (int,),
+    "empty": (str,),
+    "on_error": (str,),
     "taxonomy": (str,),
     "missing": (str,),
     "parents": (str,),
@@ -112,13 +124,19 @@ def _check(found: dict[str, Any], where: str) -> None:
         raise InputError("it names no data", where=where, fix='write data = "visits.csv"')
     for name, value in found.items():
         kinds = KINDS[name]
-        good = isinstance(value, kinds) and not isinstance(value, bool)
+        good = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
         if isinstance(value, list):
             inner = int if name == "known" else str
             good = good and all(type(each) is inner for each in value)
         if not good:
             lists = "a list of numbers" if name == "known" else "a list of texts"
-            said = {"str": "a text", "list": lists, "int": "a number"}
+            said = {
+                "str": "a text",
+                "list": lists,
+                "int": "a number",
+                "bool": "true or false",
+                "dict": "a table",
+            }
             words = [said[kind.__name__] for kind in kinds if kind.__name__ in said]
             raise InputError(
                 f"{name} is {value!r}", where=where, fix=f"give it {' or '.join(words)}"

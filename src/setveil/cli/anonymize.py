@@ -22,19 +22,13 @@ from setveil.cli.constraints import (
 )
 from setveil.cli.engines import EngineOption, check_engine, engine_named
 from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
     MissingOption,
-    OnErrorOption,
     ParentsOption,
     SeedOption,
     TaxonomyOption,
     must_be_free,
     note_added_leaves,
     only_one_stdin,
-    read_table,
     read_taxonomy,
 )
 from setveil.cli.method_options import published_params
@@ -46,6 +40,7 @@ from setveil.cli.output import (
     emit,
     say,
 )
+from setveil.cli.reading import AllowOption, Reading, reads_records, refuse_identifiers
 from setveil.cli.registered import command_of, group_of
 from setveil.cli.sensitive import (
     InTreeOption,
@@ -95,6 +90,7 @@ def anonymize() -> None:
     """Turn a data file into a release that may be published."""
 
 
+@reads_records
 def run(  # one parameter per option of the command line
     entry: "Entry",
     params: Mapping[str, Any],
@@ -118,11 +114,8 @@ def run(  # one parameter per option of the command line
         Path | None,
         typer.Option("--key", metavar="KEY", help="File for the private key (only you read it)."),
     ] = None,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
+    allow_identifiers: AllowOption = False,
     release_format: Annotated[
         Literal["parquet", "jsonl", "csv"],
         typer.Option("--release-format", help="Format of the published data file."),
@@ -162,18 +155,21 @@ def run(  # one parameter per option of the command line
                 "--sensitive": sensitive,
                 "--sensitive-share": sensitive_share,
                 "--release-format": None if release_format == "parquet" else release_format,
-                "--format": format,
+                **{
+                    f"--{name.replace('_', '-')}": value
+                    for name, value in reading.asked.items()
+                    if name not in {"id", "item", "on_error"}
+                },
             },
         )
         job = Job(
             engine=engine,
             data=data,
-            id=id,
-            item=item,
+            reading=reading,
+            allowed=allow_identifiers,
             taxonomy=taxonomy,
             missing=missing,
             parents=parents,
-            on_error="raise" if on_error == "stop" else on_error,
         )
         public = published_params(method, params)
         with Progress(quiet=quiet) as progress:
@@ -187,15 +183,8 @@ def run(  # one parameter per option of the command line
 
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("reading")
-        table = read_table(
-            data,
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
-        )
+        table = reading.read(data, quiet=quiet)
+        refuse_identifiers(table, allowed=allow_identifiers, where=data, quiet=quiet)
         inputs: dict[str, Any] = {"engine": engine_named(engine, seed), "progress": progress}
         inputs |= drawing | read_constraints(entry, privacy, utility, quiet=quiet)
         secret: tuple[str, ...] = ()
@@ -240,6 +229,7 @@ def run(  # one parameter per option of the command line
         "release": str(out),
         "key": None if key is None else str(key),
         "log": made.log,
+        "reading": None if table.reading is None else table.reading.as_dict(),
     }
     _tell(entry.name, public, said, json=json, quiet=quiet)
 
@@ -257,6 +247,7 @@ def _tell(
         "sensitive_drawn": said.get("sensitive_drawn"),
         "release": said["release"],
         "key": said.get("key"),
+        "reading": said.get("reading"),
         "log": [asdict(step) for step in said["log"]],
     }
     for step in said["log"]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from setveil.cli.engines import spark_named
 from setveil.cli.inputs import note_added_leaves, read_taxonomy
 from setveil.cli.output import say
+from setveil.cli.reading import Reading, refuse_identifiers
 from setveil.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 DISTRIBUTED = frozenset({"clump", "gather", "partition", "apriori-km", "disassociate"})
 """The methods of :data:`setveil.spark.anonymizing.METHODS`."""
+SAMPLED = 10_000
+"""How many records are searched for identities where the records stay on Spark."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,22 +32,21 @@ class Job:
         The name of the engine.
     data
         A Parquet file, a directory of them, or an address that Spark knows.
-    id, item
-        Columns, if they are named.
+    reading
+        Columns, if they are named, and what to do with records that cannot be read.
+    allowed
+        Whether items that look like identities may be published.
     taxonomy, missing, parents
         The tree, and what to do with items and nodes that do not fit.
-    on_error
-        What to do with records that cannot be read.
     """
 
     engine: str
     data: str
-    id: str | None
-    item: str | None
+    reading: Reading
+    allowed: bool
     taxonomy: str | None
     missing: Literal["error", "attach-to-root"]
     parents: Literal["error", "first"]
-    on_error: Literal["raise", "skip"]
 
 
 def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
@@ -109,10 +111,10 @@ def anonymize_there(
         job.data,
         spark_named(job.engine),
         format="parquet",
-        id=job.id,
-        item=job.item,
-        on_error=job.on_error,
+        **job.reading.settings,
     )
+    sample = table.sampled(SAMPLED)
+    refuse_identifiers(sample, allowed=job.allowed, where=job.data, quiet=quiet)
     say(
         f"{job.data}: {int(table.supports.sum()):,} occurrences of {table.n_items:,} items.",
         quiet=quiet,

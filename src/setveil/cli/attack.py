@@ -11,17 +11,11 @@ import typer
 from setveil.cli.data_output import STDOUT
 from setveil.cli.engines import PlaceOption, check_place, spark_named
 from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
     MissingOption,
-    OnErrorOption,
     ParentsOption,
     SeedOption,
     TaxonomyOption,
     must_be_free,
-    read_table,
     release_directory,
 )
 from setveil.cli.method_options import published_params
@@ -34,6 +28,7 @@ from setveil.cli.output import (
     print_table,
     say,
 )
+from setveil.cli.reading import OPTIONS, Reading, reads_records
 from setveil.cli.registered import command_of, group_of
 from setveil.cli.sensitive import SensitiveOption, WasInTreeOption
 from setveil.cli.targets import SecondOption, TargetsOption, about_people
@@ -50,8 +45,6 @@ INPUTS = {
     "targets": " --targets visits.csv",
     "second": " --second another",
 }
-READING = frozenset({"format", "delimiter", "id", "item", "on_error"})
-"""Options that are about reading records."""
 TREE = frozenset({"taxonomy", "missing", "parents", "sensitive", "sensitive_in_tree"})
 """Options that are about the tree of the items."""
 
@@ -61,7 +54,7 @@ def command_for(entry: "Entry") -> Any:
     needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
     inputs = "".join(text for name, text in INPUTS.items() if name in needed)
     accepted: frozenset[str] = getattr(entry.target, "accepts", frozenset())
-    without = set() if needed & {"reference", "candidates", "targets"} else set(READING)
+    without = set() if needed & {"reference", "candidates", "targets"} else set(OPTIONS)
     without |= {"reference", "candidates", "relatedness", "targets", "second"} - needed
     without |= set() if "taxonomy" in accepted else TREE
     if not hasattr(entry.target, "explain"):
@@ -89,6 +82,7 @@ def attack() -> None:
     """Try to learn from a release what it should not tell."""
 
 
+@reads_records
 def run(  # one parameter per option of the command line
     entry: "Entry",
     params: Mapping[str, Any],
@@ -138,11 +132,7 @@ def run(  # one parameter per option of the command line
             "member that was eliminated from it.",
         ),
     ] = None,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
     seed: SeedOption = None,
     engine: PlaceOption = "local",
     force: Annotated[bool, typer.Option("--force", help="Replace GUESS.")] = False,
@@ -172,13 +162,7 @@ def run(  # one parameter per option of the command line
             )
         knowledge: dict[str, Any] = {"rng": np.random.default_rng(seed)}
         knowledge |= _records(
-            {"reference": reference, "candidates": candidates},
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
+            {"reference": reference, "candidates": candidates}, reading, quiet=quiet
         )
         if relatedness is not None:
             from setveil.relatedness import parse_relatedness
@@ -195,11 +179,7 @@ def run(  # one parameter per option of the command line
                 parents=parents,
                 sensitive=sensitive,
                 sensitive_in_tree=sensitive_in_tree,
-                format=format,
-                delimiter=delimiter,
-                id=id,
-                item=item,
-                on_error=on_error,
+                reading=reading,
                 quiet=quiet,
             )
         if "anonymizer" in method.requires:
@@ -245,9 +225,10 @@ def _on(engine: str, method: Any) -> Any:
     return partial(run_attack, method, engine=spark)
 
 
-def _records(given: Mapping[str, str | None], **reading: Any) -> dict[str, Any]:
+def _records(given: Mapping[str, str | None], reading: Reading, *, quiet: bool) -> dict[str, Any]:
     """Read the records that an adversary knows."""
-    return {name: read_table(path, **reading) for name, path in given.items() if path is not None}
+    known = {name: path for name, path in given.items() if path is not None}
+    return {name: reading.read(path, quiet=quiet) for name, path in known.items()}
 
 
 MISSING = {

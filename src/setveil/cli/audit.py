@@ -24,18 +24,15 @@ from setveil.cli.audit_options import (
 )
 from setveil.cli.audit_result import tell
 from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
-    OnErrorOption,
     SeedOption,
     TaxonomyOption,
 )
 from setveil.cli.output import JsonOption, QuietOption
+from setveil.cli.reading import AllowOption, Reading, reads_records
 from setveil.cli.sensitive import SensitiveOption, ShareOption
 
 
+@reads_records
 def audit(  # one parameter per option of the command line
     *,
     data: Annotated[
@@ -61,11 +58,8 @@ def audit(  # one parameter per option of the command line
     engine: RunsOption = None,
     title: TitleOption = None,
     description: DescriptionOption = None,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
+    allow_identifiers: AllowOption = False,
     seed: SeedOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -97,14 +91,11 @@ def audit(  # one parameter per option of the command line
         engine=engine,
         title=title,
         description=description,
-        format=format,
-        delimiter=delimiter,
-        id=id,
-        item=item,
         seed=seed,
+        **reading.asked,
     )
     from setveil.audit import audit as audited
 
-    read = read_case(given, out, on_error=on_error, quiet=quiet)
+    read = read_case(given, out, allowed=allow_identifiers, quiet=quiet)
     result = carried_out(audited, read, given, out, stage="trying methods", quiet=quiet)
     tell(result, out, seed=given.get("seed"), json=json)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from setveil.cli.audit_result import line
 from setveil.cli.engines import check_place, spark_named
-from setveil.cli.inputs import only_one_stdin, read_table, read_taxonomy
+from setveil.cli.inputs import only_one_stdin, read_taxonomy
 from setveil.cli.output import Progress, compiling_announced, say
+from setveil.cli.reading import Reading, refuse_identifiers
 from setveil.cli.sensitive import draw_sensitive, read_sensitive
 from setveil.errors import ParameterError
 
@@ -30,20 +31,13 @@ class Read(NamedTuple):
     sensitive: tuple[str, ...]
 
 
-def read_case(
-    given: Mapping[str, Any], out: Path, *, on_error: Literal["stop", "skip"], quiet: bool
-) -> Read:
+def read_case(given: Mapping[str, Any], out: Path, *, allowed: bool, quiet: bool) -> Read:
     """Read what the settings name."""
     check_place(given.get("engine", "local"))
     only_one_stdin(given["data"], given.get("taxonomy"))
     _must_not_hold(out, given)
-    table = read_table(
-        given["data"],
-        on_error=on_error,
-        quiet=quiet,
-        format=given.get("format"),
-        **{name: given.get(name) for name in ("delimiter", "id", "item")},
-    )
+    table = Reading.of(given).read(given["data"], quiet=quiet)
+    refuse_identifiers(table, allowed=allowed, where=given["data"], quiet=quiet)
     secret = _sensitive(given, table, quiet=quiet)
     return Read(table, _tree(given, table, secret, quiet=quiet), secret)
 

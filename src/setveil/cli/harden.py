@@ -24,21 +24,18 @@ from setveil.cli.audit_options import (
 )
 from setveil.cli.audit_result import tell
 from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
-    OnErrorOption,
     SeedOption,
     TaxonomyOption,
 )
 from setveil.cli.output import JsonOption, QuietOption
+from setveil.cli.reading import AllowOption, Reading, reads_records
 from setveil.cli.sensitive import SensitiveOption, ShareOption
 
 BUDGET = 30 * 60.0
 """Seconds, where no budget is given: a search can go on for long."""
 
 
+@reads_records
 def harden(  # one parameter per option of the command line
     *,
     data: Annotated[
@@ -70,11 +67,8 @@ def harden(  # one parameter per option of the command line
     engine: RunsOption = None,
     title: TitleOption = None,
     description: DescriptionOption = None,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
+    allow_identifiers: AllowOption = False,
     seed: SeedOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -109,15 +103,12 @@ def harden(  # one parameter per option of the command line
         engine=engine,
         title=title,
         description=description,
-        format=format,
-        delimiter=delimiter,
-        id=id,
-        item=item,
         seed=seed,
+        **reading.asked,
     )
     from setveil.audit import harden as hardened
 
-    read = read_case(given, out, on_error=on_error, quiet=quiet)
+    read = read_case(given, out, allowed=allow_identifiers, quiet=quiet)
     result = carried_out(
         hardened, read, given, out, stage="trying settings", quiet=quiet, each=each
     )

@@ -12,34 +12,13 @@ from setveil.cli.output import say
 from setveil.errors import InputError, ParameterError, ReleaseError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
 
 STDIN = "-"
 
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="fimi, basket, long, one-hot, jsonl or spmf; guessed when not given.",
-    ),
-]
 DelimiterOption = Annotated[
     str | None,
     typer.Option("--delimiter", metavar="TEXT", help="What separates fields; also tab or space."),
-]
-IdOption = Annotated[
-    str | None,
-    typer.Option("--id", metavar="COLUMN", help="Column that names the record of a line."),
-]
-ItemOption = Annotated[
-    str | None,
-    typer.Option("--item", metavar="COLUMN", help="Column (or JSON field) that holds the items."),
-]
-OnErrorOption = Annotated[
-    Literal["stop", "skip"],
-    typer.Option("--on-error", help="Stop at a malformed line of DATA, or skip and list it."),
 ]
 TaxonomyOption = Annotated[
     str | None, typer.Option("--taxonomy", metavar="FILE", help="Tree of the items.")
@@ -56,28 +35,6 @@ SeedOption = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn at random."),
 ]
-
-
-def read_table(
-    data: str,
-    *,
-    format: str | None,  # noqa: A002  (as in setveil.read)
-    on_error: str,
-    delimiter: str | None = None,
-    id: str | None = None,  # noqa: A002
-    item: str | None = None,
-    quiet: bool = False,
-) -> "TransactionTable":
-    """Read a table and say on stderr what was guessed, merged and skipped."""
-    from setveil.io.readers import read_reported
-
-    mode = "raise" if on_error == "stop" else on_error
-    table, report = read_reported(
-        data, format, delimiter=delimiter, id=id, item=item, on_error=mode
-    )
-    for sentence in report.sentences():
-        say(sentence, quiet=quiet)
-    return table
 
 
 def read_taxonomy(

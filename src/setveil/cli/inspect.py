@@ -1,24 +1,26 @@
-"""``setveil inspect``: what a data file holds, and how easily it gives people away."""
+"""``setveil inspect``: how a data file is read, what it holds, how easily it gives people away."""
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
-    OnErrorOption,
-    SeedOption,
-    read_table,
-)
+from setveil.cli.inputs import SeedOption, must_be_free
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table
+from setveil.cli.reading import Reading, identity_sentence, reads_records
 
 if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
+    from setveil.io.identifiers import Finding
+    from setveil.io.layout import Layout
+    from setveil.io.read_report import ReadReport
     from setveil.measure.profile import Profile
 
+FIRST = 3
+"""How many records are shown."""
 
+
+@reads_records
 def inspect(
     *,
     data: Annotated[
@@ -30,44 +32,148 @@ def inspect(
     samples: Annotated[
         int, typer.Option("--samples", min=1, help="Draws where a share must be estimated.")
     ] = 1000,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
+    save_layout: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-layout", metavar="FILE", help="Write how DATA is laid out, for --layout."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of the layout.")] = False,
     seed: SeedOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Describe a data file and how easily its records are recognised.
+    """Show how a data file is read, what it holds, and how easily its records are recognised.
 
-    The shares of records that one, two, three known items single out are counted where that is
-    cheap, and otherwise estimated with a 95% interval. Nothing is written.
+    First the role of each column with three sample values (masked where they look like
+    identities) and the first records; then sizes; then the shares of records that one, two, three
+    known items single out: counted where that is cheap, otherwise estimated with a 95% interval.
+    Nothing is written unless --save-layout asks for it.
 
-    Example: setveil inspect visits.csv --m 2
+    Example: setveil inspect visits.csv --save-layout layout.toml
     """
     import numpy as np
 
+    from setveil.data.whole_file import write_whole
+    from setveil.io.identifiers import find_identifiers
     from setveil.measure.profile import profile
 
+    if save_layout is not None:
+        must_be_free(save_layout, force=force, inputs=[data])
     with Progress(quiet=quiet) as progress:
         progress("reading")
-        table = read_table(
-            data,
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
-        )
+        table = reading.read(data, quiet=quiet)
+        report = table.reading
+        assert report is not None
         progress("counting")
         rng = None if seed is None else np.random.default_rng(seed)
         found = profile(table, m=m, samples=samples, rng=rng)
+        identities = find_identifiers(table, report.columns)
+    if save_layout is not None:
+        write_whole(save_layout, report.layout.as_toml())
     if json:
-        emit(found.as_dict())
+        emit(found.as_dict() | _reading_as_dict(table, report, identities))
     else:
+        _print_reading(table, report, identities)
         _print(found)
+        if save_layout is not None:
+            typer.echo(f"\nlayout: {save_layout}")
+
+
+def _columns(report: "ReadReport") -> list[dict[str, Any]]:
+    """Return each column with its role and three values; identities are masked."""
+    from setveil.io.identifiers import mask
+
+    layout = report.layout
+    samples = () if report.detection is None else report.detection.best.samples
+    found = []
+    for place, column in enumerate(layout.columns):
+        values = list(samples[place]) if place < len(samples) else []
+        if column.role in {"identifier", "record id"}:
+            values = [mask(value) for value in values]
+        found.append({"name": column.name, "role": column.role, "samples": values})
+    return found
+
+
+def _reading_as_dict(
+    table: "TransactionTable", report: "ReadReport", identities: "list[Finding]"
+) -> dict[str, Any]:
+    candidates = () if report.detection is None else report.detection.candidates
+    return {
+        "reading": report.as_dict(),
+        "columns": _columns(report),
+        "first_records": [list(table[i]) for i in range(min(FIRST, len(table)))],
+        "candidates": [
+            {
+                "layout": each.layout.as_dict(),
+                "score": each.score,
+                "reasons": list(each.reasons),
+                "option": each.option,
+            }
+            for each in candidates
+        ],
+        "identifiers": [
+            {
+                "column": each.column,
+                "kind": each.kind,
+                "reason": each.reason,
+                "samples": list(each.samples),
+            }
+            for each in identities
+        ],
+    }
+
+
+def _print_reading(
+    table: "TransactionTable", report: "ReadReport", identities: "list[Finding]"
+) -> None:
+    """Print the layout, the columns, the first records, and what looks like an identity."""
+    layout = report.layout
+    typer.echo(f"layout: {_layout_line(layout)}")
+    columns = _columns(report)
+    flags = [each for each in columns if each["role"] == "one-hot"]
+    if len(flags) > 12:  # hundreds of item columns say nothing more than a few do
+        rest = f"… and {len(flags) - 8:,} more"
+        kept = [each for each in columns if each not in flags[8:]]
+        columns = [*kept, {"name": rest, "role": "one-hot", "samples": []}]
+    if columns:
+        print_table(
+            ["column", "role", "values"],
+            [
+                (each["name"] or "(no name)", each["role"], ", ".join(map(_short, each["samples"])))
+                for each in columns
+            ],
+        )
+    for number in range(min(FIRST, len(table))):
+        typer.echo(
+            f"record {number + 1}: {', '.join(map(_short, table[number][:12])) or '(empty)'}"
+        )
+    if identities:
+        typer.echo("Some items look like identities, and would stop anonymize, audit and harden:")
+        for each in identities[:5]:
+            typer.echo(identity_sentence(each))
+    typer.echo()
+
+
+def _layout_line(layout: "Layout") -> str:
+    parts = [layout.format]
+    if layout.delimiter:
+        parts.append(f"delimiter {layout.delimiter!r}")
+    if layout.columns:
+        parts.append("with a header" if layout.header else "without a header")
+    if separators := sorted({each.separator for each in layout.columns if each.separator}):
+        parts.append(f"items in a cell separated by {', '.join(map(repr, separators))}")
+    if layout.table:
+        parts.append(f"table {layout.table!r}")
+    if layout.delimiter:
+        parts.append(layout.encoding)
+    return ", ".join(parts)
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 30 else f"{flat[:29]}…"
 
 
 def _print(found: "Profile") -> None:

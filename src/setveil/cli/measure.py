@@ -8,17 +8,11 @@ import typer
 
 from setveil.cli.engines import PlaceOption, check_place, spark_named
 from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
     MissingOption,
-    OnErrorOption,
     ParentsOption,
     SeedOption,
     TaxonomyOption,
     only_one_stdin,
-    read_table,
     read_taxonomy,
     release_directory,
 )
@@ -30,6 +24,7 @@ from setveil.cli.output import (
     emit,
     print_table,
 )
+from setveil.cli.reading import Reading, reads_records
 from setveil.cli.score_meanings import said_of
 from setveil.cli.sensitive import SensitiveOption, WasInTreeOption, read_sensitive, whole_tree
 from setveil.errors import InputError, NotApplicable, ParameterError
@@ -81,6 +76,7 @@ IN_A_RECONSTRUCTION = {
 """Meanings that differ for a form."""
 
 
+@reads_records
 def measure(
     *,
     release: Annotated[
@@ -114,11 +110,7 @@ def measure(
     parents: ParentsOption = "error",
     sensitive: SensitiveOption = None,
     sensitive_in_tree: WasInTreeOption = "keep",
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
     seed: SeedOption = None,
     engine: PlaceOption = "local",
     quiet: QuietOption = False,
@@ -141,7 +133,6 @@ def measure(
     _check_scoring(guess, key, by, relatedness)
     check_place(engine)
     directory = release_directory(release)
-    reading = {"format": format, "delimiter": delimiter, "id": id, "item": item}
     if (spark := spark_named(engine)) is not None:
         if guess is not None:
             raise ParameterError("guesses are scored here", fix="leave out --engine")
@@ -162,7 +153,8 @@ def measure(
                 sensitive_in_tree=sensitive_in_tree,
                 seed=seed,
                 k=_promised(directory).get("k"),
-                reading=reading | {"on_error": on_error, "quiet": quiet},
+                reading=reading,
+                quiet=quiet,
             )
         _print_figures(figures, load_manifest(directory).form, json=json)
         return
@@ -170,7 +162,7 @@ def measure(
         progress("loading")
         published = load_release(directory)
         private = None if key is None else load_key(key)
-        table = read_table(original, **reading, on_error=on_error, quiet=quiet)
+        table = reading.read(original, quiet=quiet)
         secret = () if sensitive is None else read_sensitive(sensitive, table)
         tree = None
         if taxonomy is not None:

@@ -1,14 +1,13 @@
 """``setveil measure --engine spark``: the same measures, added up on Spark's workers."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from setveil.cli.inputs import read_table
 from setveil.cli.sensitive import read_sensitive, whole_tree
 from setveil.errors import InputError
 
 if TYPE_CHECKING:
+    from setveil.cli.reading import Reading
     from setveil.data.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
     from setveil.spark import DistributedTable
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 ENDINGS = frozenset({".parquet", ".dat", ".fimi", ".basket"})
 FORMATS = frozenset({"parquet", "fimi", "basket"})
 """What Spark's workers read by themselves."""
+SETTINGS = frozenset({"format", "delimiter", "id", "item", "on_error"})
+"""What they can be told about it; with anything else the data is read here."""
 
 
 def measured_on(
@@ -31,7 +32,8 @@ def measured_on(
     sensitive_in_tree: str,
     seed: int | None,
     k: int | None,
-    reading: Mapping[str, Any],
+    reading: "Reading",
+    quiet: bool,
 ) -> dict[str, float | int | None]:
     """Return the measures that are sums over records; None for the others."""
     import numpy as np
@@ -42,7 +44,7 @@ def measured_on(
 
     release = DistributedRelease.open(directory, engine)
     private = None if key is None else load_key(key)
-    table = _original(engine, original, by_place=private is not None, **reading)
+    table = _original(engine, original, by_place=private is not None, reading=reading, quiet=quiet)
     _must_belong_together(release, table)
     if private is not None and (private.records >= table.n_records).any():
         raise InputError(
@@ -85,22 +87,14 @@ def _must_belong_together(release: "DistributedRelease", table: "DistributedTabl
 
 
 def _original(
-    engine: "Spark", path: str, *, by_place: bool, on_error: str, quiet: bool, **reading: Any
+    engine: "Spark", path: str, *, by_place: bool, reading: "Reading", quiet: bool
 ) -> "DistributedTable":
     """Let the workers read the original; read it here where a key counts its records."""
     from setveil.spark import DistributedTable, read_distributed
 
-    chosen = reading.pop("format")
+    chosen = reading.settings.get("format")
     by_workers = chosen in FORMATS if chosen else Path(path).suffix.lower() in ENDINGS
-    if by_workers and not by_place and path != "-":
-        delimiter = reading.pop("delimiter") or ","
-        return read_distributed(
-            path,
-            engine,
-            format=chosen,
-            delimiter=delimiter,
-            on_error="raise" if on_error == "stop" else on_error,
-            **reading,
-        )
-    table = read_table(path, format=chosen, on_error=on_error, quiet=quiet, **reading)
+    if by_workers and not by_place and path != "-" and set(reading.settings) <= SETTINGS:
+        return read_distributed(path, engine, **reading.settings)
+    table = reading.read(path, quiet=quiet)
     return DistributedTable.from_table(table, engine, bags=table.is_bag)

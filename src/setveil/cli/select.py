@@ -12,16 +12,7 @@ from setveil.cli.data_output import (
     must_be_writable,
     write_table,
 )
-from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
-    OnErrorOption,
-    SeedOption,
-    only_one_stdin,
-    read_table,
-)
+from setveil.cli.inputs import SeedOption, only_one_stdin
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -31,6 +22,7 @@ from setveil.cli.output import (
     print_table,
     say,
 )
+from setveil.cli.reading import Reading, reads_records
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,6 +31,7 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
 
 
+@reads_records
 def select(
     *,
     data: Annotated[
@@ -68,11 +61,7 @@ def select(
         float, typer.Option("--tolerance", metavar="X", help="How far from the wish it may be.")
     ] = 0.01,
     to: ToOption = None,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
     seed: SeedOption = None,
     force: ForceDataOption = False,
     quiet: QuietOption = False,
@@ -96,15 +85,7 @@ def select(
     must_be_writable(out, to=to, force=force, json=json, inputs=[data, groups])
     with Progress(quiet=quiet) as progress:
         progress("reading")
-        table = read_table(
-            data,
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
-        )
+        table = reading.read(data, quiet=quiet)
         chosen, figures = _chosen(
             table,
             ttr=ttr,
@@ -185,7 +166,7 @@ def _chosen(
         else:
             assert cell_density is not None
             assert groups is not None
-            listed = read_table(groups, format=None, on_error="stop", quiet=quiet)
+            listed = Reading().read(groups, quiet=quiet)
             found = with_cell_density(
                 table,
                 listed.to_rows(),

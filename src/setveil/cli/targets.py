@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.inputs import only_one_stdin, read_table, read_taxonomy, release_directory
+from setveil.cli.inputs import only_one_stdin, read_taxonomy, release_directory
 from setveil.cli.sensitive import read_sensitive, whole_tree
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from setveil.cli.reading import Reading
 
 TargetsOption = Annotated[
     str | None,
@@ -36,9 +38,8 @@ def about_people(
     parents: Literal["error", "first"],
     sensitive: str | None,
     sensitive_in_tree: str,
-    on_error: str,
+    reading: "Reading",
     quiet: bool,
-    **reading: Any,
 ) -> dict[str, Any]:
     """Return what an attack on people is told: the targets, a second release, a tree."""
     from setveil.measure import draw_targets
@@ -48,7 +49,7 @@ def about_people(
     known: dict[str, Any] = {}
     if second is not None:
         known["second"] = load_release(release_directory(second))
-    table = read_table(data, on_error=on_error, quiet=quiet, **reading)
+    table = reading.read(data, quiet=quiet)
     secret = () if sensitive is None else read_sensitive(sensitive, table)
     if taxonomy is not None:
         tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)

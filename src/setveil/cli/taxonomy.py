@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.inputs import OnErrorOption, ParentsOption, only_one_stdin, read_table
+from setveil.cli.inputs import ParentsOption, only_one_stdin
 from setveil.cli.output import (
     VIOLATED,
     JsonOption,
@@ -15,6 +15,7 @@ from setveil.cli.output import (
     print_table,
     say,
 )
+from setveil.cli.reading import Reading
 from setveil.cli.taxonomy_build import (
     ForceOption,
     OutOption,
@@ -67,11 +68,14 @@ def check(
         str | None,
         typer.Option("--data", metavar="DATA", help="Records whose items must be in the tree."),
     ] = None,
-    data_format: Annotated[
+    data_layout: Annotated[
         str | None,
-        typer.Option("--data-format", metavar="FORMAT", help="Format of DATA; guessed."),
+        typer.Option(
+            "--data-layout",
+            metavar="FILE",
+            help="How DATA is laid out, as `setveil inspect --save-layout` wrote it.",
+        ),
     ] = None,
-    on_error: OnErrorOption = "stop",
     format: TreeFormatOption = None,  # noqa: A002  (the option's name)
     id: IdOption = None,  # noqa: A002  (the option's name)
     name: NameOption = None,
@@ -105,7 +109,7 @@ def check(
         )
         facts = _facts(tree, report)
         if data is not None:
-            table = read_table(data, format=data_format, on_error=on_error, quiet=quiet)
+            table = Reading.of({"layout": data_layout}).read(data, quiet=quiet)
             missing = tree.missing(table.vocabulary.names)
             facts |= {"items": table.n_items, "items_missing": len(missing), "missing": missing}
     if json:

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli import inputs
-from setveil.cli.inputs import (
-    FormatOption,
-    MissingOption,
-    OnErrorOption,
-    must_be_free,
-    read_table,
-)
+from setveil.cli.inputs import MissingOption, must_be_free
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, say
+from setveil.cli.reading import Reading, reads_records
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -32,6 +26,7 @@ OutOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
 
 
+@reads_records
 def build(
     *,
     data: Annotated[
@@ -76,11 +71,7 @@ def build(
         typer.Option("--never-name", metavar="FILE", help="Items that name no group, one a line."),
     ] = None,
     missing: MissingOption = "error",
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: inputs.DelimiterOption = None,
-    id: inputs.IdOption = None,  # noqa: A002
-    item: inputs.ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
     force: ForceOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -106,15 +97,7 @@ def build(
     must_be_writable(out, force=force, json=json, inputs=[data, vectors, wordnet, never_name])
     with Progress(quiet=quiet) as progress:
         progress("reading")
-        table = read_table(
-            data,
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
-        )
+        table = reading.read(data, quiet=quiet)
         progress("building")
         if source == "wordnet":
             tree = _from_wordnet(table, wordnet, missing=missing, heads=heads, quiet=quiet)

@@ -11,15 +11,8 @@ from setveil.cli.data_output import (
     must_be_writable,
     write_table,
 )
-from setveil.cli.inputs import (
-    DelimiterOption,
-    FormatOption,
-    IdOption,
-    ItemOption,
-    OnErrorOption,
-    read_table,
-)
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table, say
+from setveil.cli.reading import Reading, reads_records
 from setveil.errors import InfeasibleError, ParameterError
 
 if TYPE_CHECKING:
@@ -27,6 +20,7 @@ if TYPE_CHECKING:
     from setveil.text.topics import Topics
 
 
+@reads_records
 def topics(
     *,
     data: Annotated[
@@ -61,11 +55,7 @@ def topics(
         typer.Option("-o", "--out", metavar="OUT", help="File of records to write; - is stdout."),
     ] = None,
     to: ToOption = None,
-    format: FormatOption = None,  # noqa: A002  (the option's name)
-    delimiter: DelimiterOption = None,
-    id: IdOption = None,  # noqa: A002
-    item: ItemOption = None,
-    on_error: OnErrorOption = "stop",
+    reading: Reading,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, help="Seed of the start of the search.")
     ] = 0,
@@ -92,15 +82,7 @@ def topics(
         must_be_writable(out, to=to, force=force, json=json, inputs=[data])
     with Progress(quiet=quiet) as progress:
         progress("reading")
-        table = read_table(
-            data,
-            format=format,
-            delimiter=delimiter,
-            id=id,
-            item=item,
-            on_error=on_error,
-            quiet=quiet,
-        )
+        table = reading.read(data, quiet=quiet)
         progress("finding topics")
         found = model.topics(table, number, seed)
         written = None

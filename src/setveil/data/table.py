@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from setveil.io.read_report import ReadReport
+
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
@@ -124,6 +126,8 @@ class TransactionTable:
         Item numbers, sorted within each row; int32.
     vocabulary
         The names behind the numbers.
+    reading
+        How the table was read, where `setveil.read` made it.
 
     Examples
     --------
@@ -137,6 +141,7 @@ class TransactionTable:
     offsets: Int64Array
     items: Int32Array
     vocabulary: Vocabulary
+    reading: ReadReport | None = None
 
     def __post_init__(self) -> None:
         offsets = frozen(self.offsets, np.int64)

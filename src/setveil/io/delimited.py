@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 QUOTE = '"'
 BLANKS = " \t"
-NAMED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+NAMED = {
+    "tab": "\t",
+    "\\t": "\t",
+    "space": " ",
+    "comma": ",",
+    "semicolon": ";",
+    "pipe": "|",
+}
 LINE_ENDS = "end lines with a newline, or with carriage return and newline"
 
 
@@ -25,16 +32,18 @@ class _Malformed(Exception):  # noqa: N818  (a signal inside this module)
         self.fix = fix
 
 
-def checked_delimiter(delimiter: str) -> str:
-    r"""Return the delimiter a user asked for, by itself or by name.
+def checked_delimiter(delimiter: str, what: str = "delimiter") -> str:
+    r"""Return the delimiter (or separator) a user asked for, by itself or by name.
 
     >>> checked_delimiter("tab"), checked_delimiter("::")
     ('\t', '::')
     """
     delimiter = NAMED.get(delimiter, delimiter)
+    if what == "separator" and delimiter in {"newline", "\\n", "\n"}:
+        return "\n"
     if not delimiter or any(sign in delimiter for sign in (QUOTE, "\n", "\r", "\0")):
         raise ParameterError(
-            f"the delimiter {delimiter!r} cannot separate fields",
+            f"the {what} {delimiter!r} cannot separate fields",
             fix='use a text without quotes and line ends, such as ";" or "tab"',
         )
     return delimiter

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from setveil.data.problems import Problems
-    from setveil.io.layout import Layout
 
 PLAIN_LIMIT = 4 << 20  # bytes that plain Python parses before numba is even imported
 PARSED_AT_ONCE = 1 << 18
@@ -26,7 +25,7 @@ TOKEN = re.compile(r"[^ \t]+")
 _ITEM_LINE = re.compile(r"@ITEM=(-?[0-9]+)=(.*)", re.DOTALL)
 
 
-def read_fimi(source: Source, _layout: Layout, problems: Problems) -> Collected:
+def read_fimi(source: Source, problems: Problems) -> Collected:
     """Read one record of numbers per line; an empty line is an empty record."""
     blocks = (b if b.endswith(b"\n") else b + b"\n" for b in source.blocks(PARSED_AT_ONCE))
     start: list[bytes] = []
@@ -82,7 +81,7 @@ def _report_number(token: str, line: int, column: int, problems: Problems) -> No
     )
 
 
-def read_spmf(source: Source, _layout: Layout, problems: Problems) -> Collected:
+def read_spmf(source: Source, problems: Problems) -> Collected:
     """Read SPMF's transactions, or its sequences without their order.
 
     Lines that begin with ``#``, ``%`` or ``@`` are comments; ``@ITEM=3=bread`` names an item.

@@ -2,61 +2,100 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from setveil.data.collectors import Collected, RowCollector, collected_pairs
 from setveil.data.problems import Problems
-from setveil.data.sources import PARQUET_MAGIC, Source
-from setveil.errors import InputError
-from setveil.io.delimited import checked_delimiter
-from setveil.io.formats_delimited import read_basket, read_long, read_one_hot
-from setveil.io.guess import guess, sample_of
+from setveil.data.sources import Source
+from setveil.errors import InputError, ParameterError
+from setveil.io.cells import Cells, read_cells, rows_of_codes
+from setveil.io.cleaning import Cleaning, near_duplicates
+from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of
+from setveil.io.identifiers import ColumnSummary
 from setveil.io.json_lines import read_jsonl
-from setveil.io.layout import Layout, checked_format
+from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout
 from setveil.io.number_lines import read_fimi, read_spmf
 from setveil.io.read_report import ReadReport
+from setveil.io.roles import header_strength
+from setveil.io.tables import CodedColumn, assemble
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from setveil.data.collectors import Collected
+    import polars as pl
+
     from setveil.data.table import TransactionTable
+    from setveil.io.containers import Grid
+    from setveil.io.detect import Detection
 
-READERS: dict[str, Callable[[Source, Layout, Problems], Collected]] = {
-    "fimi": read_fimi,
-    "basket": read_basket,
-    "long": read_long,
-    "one-hot": read_one_hot,
-    "jsonl": read_jsonl,
-    "spmf": read_spmf,
-}
+POSITIONS, HEADER_SAMPLE = 64, 100
+"""Of baskets whose lines are alike: the fields that are searched, and lines that decide."""
+NEAR_LIMIT = 200_000
+"""Vocabularies beyond this are not searched for like spellings."""
 
 
 def read(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002  (the word users know)
     *,
+    layout: Layout | str | os.PathLike[str] | None = None,
+    encoding: str | None = None,
     delimiter: str | None = None,
+    header: bool | None = None,
     id: str | None = None,  # noqa: A002
     item: str | None = None,
+    items: str | Sequence[str] | None = None,
+    separator: str | None = None,
+    ignore: str | Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
     on_error: str = "raise",
+    empty: str = "keep",
+    normalize: bool = False,
+    min_support: int = 1,
 ) -> TransactionTable:
-    r"""Read a table of records; `read_reported` also tells what was guessed, merged or skipped.
+    r"""Read a table of records; ``table.reading`` tells how it was read.
+
+    What is not given is found out. Where the file can be read in two ways that are about as
+    plausible, nothing is read: the error shows both and names the option that decides.
 
     Parameters
     ----------
     path
         A file, plain or compressed by gzip or zstd; ``-`` reads standard input.
     format
-        ``fimi``, ``basket``, ``long``, ``one-hot``, ``jsonl`` or ``spmf``; guessed from the name
-        and the first lines if not given. Parquet is recognised by its first bytes.
+        ``fimi``, ``basket``, ``long``, ``wide``, ``one-hot``, ``jsonl`` or ``spmf``. Parquet,
+        Excel, ODS and SQLite files are recognised by their first bytes.
+    layout
+        A `Layout`, or the name of a TOML file that holds one; instead of all that follows up to
+        `query`.
+    encoding
+        How bytes become text, such as ``cp1252``.
     delimiter
-        What separates fields of ``basket``, ``long`` and ``one-hot``; also ``tab`` or ``space``.
-    id, item
-        Names of the columns of a ``long`` table; `id` also names the column of a ``one-hot``
-        table that is no item, `item` the field of JSON objects that holds the items.
+        What separates fields; also ``tab`` or ``space``.
+    header
+        Whether the first row names the columns.
+    id
+        The column that tells records apart; its number, from 1, where columns have no names.
+    item
+        The column of items of a ``long`` table, or the field of JSON objects that holds them.
+    items
+        Columns that hold items, by name or pattern: ``"Dx*"``, ``"Dx1,Dx2"``, ``["Dx1", "Dx2"]``.
+    separator
+        What separates several items in a cell.
+    ignore
+        Columns to set aside.
+    table, query
+        The table of a database or the sheet of a workbook; or a query of a database.
     on_error
         ``"raise"`` stops at the first malformed line, ``"skip"`` leaves such lines out.
+    empty, normalize, min_support
+        Cleaning; see `Cleaning`.
 
     Returns
     -------
@@ -66,82 +105,391 @@ def read(
     Raises
     ------
     InputError
-        If the input cannot be read, with its line, column and text.
+        If the input cannot be read, with its line, column and text; or if it is not clear how.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "baskets.csv")
-    ...     _ = path.write_text('milk,"bread, brown"\nmilk\n')
-    ...     read(path).to_rows()
-    [['bread, brown', 'milk'], ['milk']]
+    ...     path = pathlib.Path(folder, "clinic.csv")
+    ...     _ = path.write_text("PatientID,Name,Dx1,Dx2\n7,Ada Roe,flu,gout\n8,Bo Lee,flu,\n")
+    ...     table = read(path)
+    >>> table.to_rows()
+    [['flu', 'gout'], ['flu']]
+    >>> [column.role for column in table.reading.layout.columns]
+    ['record id', 'identifier', 'item', 'item']
     """
-    return read_reported(path, format, delimiter=delimiter, id=id, item=item, on_error=on_error)[0]
-
-
-def read_reported(
-    path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002
-    *,
-    delimiter: str | None = None,
-    id: str | None = None,  # noqa: A002
-    item: str | None = None,
-    on_error: str = "raise",
-) -> tuple[TransactionTable, ReadReport]:
-    r"""Read a table of records and report how; the parameters are those of `read`.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "clinic.dat")
-    ...     _ = path.write_text("3 1 3\n\n2\n")
-    ...     table, report = read_reported(path)
-    >>> report.format, report.why
-    ('fimi', 'the name ends in .dat and the first 3 lines hold only whole numbers')
-    >>> report.empty_records, report.duplicates_merged
-    (1, 1)
-    """
-    asked = Layout(
-        format=checked_format(format) if format is not None else "",
-        delimiter=checked_delimiter(delimiter) if delimiter is not None else "",
-        id_column=id,
-        item_column=item,
+    options = ReadOptions(
+        format=format,
+        encoding=encoding,
+        delimiter=delimiter,
+        header=header,
+        id=id,
+        item=item,
+        items=column_list(items),
+        separator=separator,
+        ignore=column_list(ignore),
+        table=table,
+        query=query,
     )
-    with Source(path) as source:
+    if layout is not None and options.given():
+        names = ", ".join(options.given())
+        raise ParameterError(f"a layout and {names} are given", fix="give one or the other")
+    known = layout if layout is None or isinstance(layout, Layout) else read_layout(layout)
+    cleaning = Cleaning(normalize=normalize, min_support=min_support, empty=empty)
+    with Source(path, encoding=encoding if known is None else known.encoding) as source:
         problems = Problems(name=source.name, on_error=on_error)
-        if source.head.startswith(PARQUET_MAGIC):
-            from setveil.io.parquet import read_parquet  # noqa: PLC0415  (polars on demand)
-
-            layout, done = read_parquet(source, asked, problems)
-        else:
-            source.refuse_foreign()
-            layout = guess(sample_of(source), asked)
-            done = READERS[layout.format](source, layout, problems)
-    if not len(done.table):
+        done = _read(source, options, known, problems)
+    if not len(done.collected.table):
         what = (
             f"all {problems.count:,} lines are malformed" if problems.count else "no record in it"
         )
         raise InputError(
             what,
             where=source.name,
-            fix=f"check that this is {layout.format} data, or choose another --format",
+            fix=f"check that this is {done.layout.format} data, or choose another --format",
         )
-    return done.table, _report(source.name, layout, done, problems)
+    return _cleaned(source, done, cleaning, problems)
 
 
-def _report(name: str, layout: Layout, done: Collected, problems: Problems) -> ReadReport:
-    table = done.table
-    return ReadReport(
-        name=name,
-        format=layout.format,
-        guessed=layout.guessed,
-        why=layout.why or "as asked",
+def column_list(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return names of columns: a text is split at commas.
+
+    >>> column_list("Dx1, Dx2"), column_list(["a,b"]), column_list(None)
+    (('Dx1', 'Dx2'), ('a,b',), ())
+    """
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        return tuple(name for part in given.split(",") if (name := part.strip()))
+    return tuple(given)
+
+
+@dataclass(kw_only=True)
+class _Done:
+    """What was read, and how."""
+
+    layout: Layout
+    collected: Collected
+    guessed: bool
+    why: str
+    columns: list[ColumnSummary] = field(default_factory=list)
+    detection: Detection | None = None
+
+
+def _cleaned(
+    source: Source, done: _Done, cleaning: Cleaning, problems: Problems
+) -> TransactionTable:
+    table, said = cleaning.apply(done.collected.table, source.name)
+    if not len(table):
+        raise InputError(
+            "no record is left after cleaning", where=source.name, fix="ask for less cleaning"
+        )
+    near = [] if cleaning.normalize or table.n_items > NEAR_LIMIT else near_duplicates(
+        table.vocabulary.names
+    )  # fmt: skip
+    report = ReadReport(
+        name=source.name,
+        layout=done.layout,
+        guessed=done.guessed,
+        why=done.why,
         records=len(table),
         occurrences=len(table.items),
         items=table.n_items,
         empty_records=int((table.lengths == 0).sum()),
-        duplicates_merged=done.duplicates,
+        duplicates_merged=done.collected.duplicates,
+        columns=tuple(done.columns),
+        cleaned=tuple(said),
+        near_duplicates=tuple(tuple(group) for group in near),
         skipped=problems.skipped,
         skipped_count=problems.count,
-        notes=tuple(done.notes),
+        notes=(*source.notes, *done.collected.notes),
+        detection=done.detection,
     )
+    return replace(table, reading=report)
+
+
+def _read(source: Source, options: ReadOptions, known: Layout | None, problems: Problems) -> _Done:
+    from setveil.io.containers import sniff_container  # noqa: PLC0415  (start-up time)
+
+    if sniff_container(source.head):
+        return _read_grid(source, options, known, problems)
+    source.refuse_foreign()
+    if known is None:
+        found = detect_text(source, options)
+        layout, guessed, why = found.layout, found.guessed, "; ".join(found.best.reasons)
+    else:
+        found, layout, guessed, why = None, known, False, "as the layout says"
+        _check_layout(layout, source)
+    reader: dict[str, Callable[[], tuple[Collected, list[ColumnSummary]]]] = {
+        "fimi": lambda: (read_fimi(source, problems), []),
+        "spmf": lambda: (read_spmf(source, problems), []),
+        "jsonl": lambda: (read_jsonl(source, problems, field=layout.field or "items"), []),
+        "basket": partial(_read_baskets, source, layout, problems),
+        **dict.fromkeys(TABLES, partial(_read_table, source, layout, problems)),
+    }
+    collected, columns = reader[layout.format]()
+    return _Done(
+        layout=layout,
+        collected=collected,
+        guessed=guessed,
+        why=why,
+        columns=columns,
+        detection=found,
+    )
+
+
+def _check_layout(layout: Layout, source: Source) -> None:
+    """Refuse a layout that a text does not have."""
+    if layout.table or layout.query:
+        raise InputError(
+            "the layout is of a table in a workbook or a database, and this is a text",
+            where=source.name,
+            fix="give the layout of this file; `setveil inspect FILE --save-layout` writes it",
+        )
+    if layout.format not in TABLES:
+        return
+    rows = sample_of(source).all_rows(layout.delimiter)
+    if layout.header:
+        found = rows[layout.skip] if len(rows) > layout.skip else []
+        _check_names(layout, found, source.name)
+
+
+def _check_names(layout: Layout, found: Sequence[str], where: str) -> None:
+    names = [column.name for column in layout.columns]
+    missing = [name for name in names if name not in found]
+    unknown = [name for name in found if name and name not in names]
+    if missing or unknown or list(found[: len(names)]) != names:
+        said = []
+        said += [f"it lacks {listed(missing)}"] if missing else []
+        said += [f"it also has {listed(unknown)}"] if unknown else []
+        said += [] if said else ["they stand in another order"]
+        raise InputError(
+            f"the columns are not those of the layout: {'; '.join(said)}",
+            where=where,
+            fix="give the layout of this file; `setveil inspect FILE --save-layout` writes it",
+        )
+
+
+def _read_baskets(
+    source: Source, layout: Layout, problems: Problems
+) -> tuple[Collected, list[ColumnSummary]]:
+    """Read one record per line; the field of the record's id, if there is one, is no item."""
+    cells = read_cells(source, layout.delimiter, problems, skip_lines=layout.skip + layout.header)
+    record = layout.places("record id")
+    lengths = np.diff(cells.ends)
+    if not record:
+        positions = _positions(cells)
+        return rows_of_codes(cells), [column.summary(column.used()) for column in positions]
+    place = record[0]
+    row_of = np.repeat(np.arange(len(cells)), lengths)
+    is_id = np.zeros(len(cells.codes), dtype=bool)
+    has_id = lengths > place
+    is_id[cells.ends[:-1][has_id] + place] = True
+    ids = np.zeros(len(cells), dtype=np.int32)
+    ids[has_id] = cells.codes[cells.ends[:-1][has_id] + place]
+    blank = ids == 0
+    used = ~is_id & (cells.codes > 0) & ~blank[row_of]
+    seen = np.zeros(len(cells.pool), dtype=bool)
+    seen[cells.codes[used]] = True
+    names = cells.pool.texts(np.flatnonzero(seen))
+    number = (np.cumsum(seen) - 1).astype(np.int32)
+    # Lines without an id are blank lines; rows with the same id are one record.
+    present, inverse = np.unique(ids[~blank], return_inverse=True)
+    record_of = np.full(len(cells), -1, dtype=np.int64)
+    record_of[~blank] = inverse
+    collected = collected_pairs(
+        len(present), record_of[row_of[used]], number[cells.codes[used]], names
+    )
+    if blank.any():
+        n = int(blank.sum())
+        collected.notes.append(f"{n:,} line{'s' * (n != 1)} without a record's number left out.")
+    return collected, []
+
+
+def _positions(cells: Cells) -> list[CodedColumn]:
+    """Return the first field of all lines as a column; where lines are alike, every field.
+
+    Whoever reads a table as baskets makes items of its numbers and names: the search for
+    identities then has its columns, with their names where the first line has them.
+    """
+    lengths = np.diff(cells.ends)
+    width = int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else 1
+    width = width if width <= POSITIONS else 1
+    starts = cells.ends[:-1][lengths > 0]
+    names = [str(place + 1) for place in range(width)]
+    named = False
+    if width > 1 and len(starts) > 1:
+        sample = cells.codes[: (HEADER_SAMPLE + 1) * width].reshape(-1, width)
+        rows = [cells.pool.texts(row) for row in sample]
+        named = header_strength(rows[0], rows[1:]) == 2
+        names = rows[0] if named else names
+    return [
+        CodedColumn(
+            name=names[place],
+            role="item",
+            codes=cells.codes[starts[1:] + place] if named else cells.codes[starts + place],
+            texts=cells.pool.texts,
+            size=len(cells.pool),
+            named=named,
+        )
+        for place in range(width)
+    ]
+
+
+def _read_table(
+    source: Source, layout: Layout, problems: Problems
+) -> tuple[Collected, list[ColumnSummary]]:
+    """Read the rows of a text table."""
+    wanted = layout.places("record id", "item", "items", "one-hot")
+    record = layout.places("record id")
+    cells = read_cells(
+        source,
+        layout.delimiter,
+        problems,
+        width=len(layout.columns),
+        short="pad" if layout.format == "wide" else "error",
+        columns=wanted,
+        required={place: layout.columns[place].name for place in record},
+        skip_lines=layout.skip + layout.header,
+        lines=layout.format == "one-hot",
+    )
+    columns = [
+        CodedColumn(
+            name=layout.columns[place].name,
+            role=layout.columns[place].role,
+            separator=layout.columns[place].separator,
+            codes=cells.column(i),
+            texts=cells.pool.texts,
+            size=len(cells.pool),
+            named=layout.header,
+        )
+        for i, place in enumerate(wanted)
+    ]
+    done = assemble(columns, len(cells), layout, problems, cells.lines)
+    for n, what in ((cells.blank, "blank line"), (cells.padded, "short row")):
+        if n:
+            verb = "left out" if what == "blank line" else "filled up with empty cells"
+            done.collected.notes.append(f"{n:,} {what}{'s' * (n != 1)} {verb}.")
+    return done.collected, done.columns
+
+
+# --- workbooks, databases, Parquet ----------------------------------------------------------
+
+
+def _read_grid(
+    source: Source, options: ReadOptions, known: Layout | None, problems: Problems
+) -> _Done:
+    from setveil.io.containers import load_grid  # noqa: PLC0415
+
+    table = options.table if known is None else (known.table or None)
+    query = options.query if known is None else (known.query or None)
+    once = source.is_stdin or bool(source.compression) or query is not None
+    grid = load_grid(source, table=table, query=query, rows=None if once else SAMPLE)
+    if known is None:
+        found = detect_grid(grid, options, source.name)
+        layout, guessed, why = found.layout, found.guessed, "; ".join(found.best.reasons)
+    else:
+        found, layout, guessed, why = None, known, False, "as the layout says"
+        names = grid.header if grid.header is not None else _first_row(grid)
+        if layout.header:
+            _check_names(layout, names, source.name)
+    if not once:
+        wanted = layout.names("record id", "item", "items", "one-hot")
+        columns = wanted if grid.header is not None else None
+        grid = load_grid(source, table=table, query=query, columns=columns)
+    collected, columns_seen = _assemble_grid(grid, layout, problems)
+    collected.notes[:0] = grid.notes
+    return _Done(
+        layout=layout,
+        collected=collected,
+        guessed=guessed,
+        why=why,
+        columns=columns_seen,
+        detection=found,
+    )
+
+
+def _first_row(grid: Grid) -> list[str]:
+    return [cell or "" for cell in grid.frame.row(0)] if grid.frame.height else []
+
+
+def _assemble_grid(
+    grid: Grid, layout: Layout, problems: Problems
+) -> tuple[Collected, list[ColumnSummary]]:
+    import polars as pl  # noqa: PLC0415
+
+    frame = grid.frame
+    if grid.header is None:
+        if layout.header:
+            frame = frame.slice(1 + layout.skip)
+        frame = frame.rename(
+            dict(zip(frame.columns, (str(i) for i in range(frame.width)), strict=True))
+        )
+    series = {
+        place: frame.get_column(column.name if grid.header is not None else str(place))
+        for place, column in enumerate(layout.columns)
+        if column.role in {"record id", "item", "items", "one-hot"}
+    }
+    record = layout.places("record id")
+    if record and series[record[0]].null_count():
+        missing = series[record[0]].is_null()
+        for row in missing.arg_true().to_list():
+            problems.add(
+                f"has no {layout.columns[record[0]].name!r}",
+                row=row + 1,
+                text=_row_text(frame, row),
+                fix="give every row the id of its record",
+            )
+        series = {place: each.filter(~missing) for place, each in series.items()}
+    if any(isinstance(each.dtype, (pl.List, pl.Array)) for each in series.values()):
+        return _assemble_lists(series, layout, problems), []
+    typed = grid.header is not None
+    columns = [_coded(each, layout, place, typed=typed) for place, each in series.items()]
+    rows = len(columns[0].codes) if columns else 0
+    done = assemble(columns, rows, layout, problems)
+    return done.collected, done.columns
+
+
+def _row_text(frame: pl.DataFrame, row: int) -> str:
+    return ", ".join("" if cell is None else str(cell) for cell in frame.row(row))
+
+
+def _coded(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> CodedColumn:
+    """Number the texts of a column by the order in which they appear; 0 is an empty cell."""
+    import polars as pl  # noqa: PLC0415
+
+    texts = series.cast(pl.String).fill_null("")
+    if not typed:  # typed by hand: blanks around a name do not count, as in text
+        texts = texts.str.strip_chars(" \t")
+    known = pl.concat([pl.Series([""], dtype=pl.String), texts]).unique(maintain_order=True)
+    numbers = pl.Series(np.arange(len(known), dtype=np.int32))
+    codes = texts.replace_strict(known, numbers, return_dtype=pl.Int32).to_numpy()
+    return CodedColumn(
+        name=layout.columns[place].name,
+        role=layout.columns[place].role,
+        separator=layout.columns[place].separator,
+        codes=codes,
+        texts=lambda chosen: known.gather(np.asarray(chosen, dtype=np.int64)).to_list(),
+        size=len(known),
+        named=layout.header,
+    )
+
+
+def _assemble_lists(series: dict[int, pl.Series], layout: Layout, problems: Problems) -> Collected:
+    """Put records together from a column of lists; rows with the same id are one record."""
+    from setveil.data.frames import gathered_lists  # noqa: PLC0415
+
+    record = layout.places("record id")
+    lists = series[layout.places("items")[0]]
+    if not record or series[record[0]].n_unique() == len(lists):
+        return gathered_lists(lists, problems)
+    rows = RowCollector()
+    joined: dict[Any, list[str]] = {}
+    for key, held in zip(series[record[0]].to_list(), lists.to_list(), strict=True):
+        joined.setdefault(key, []).extend(str(entry) for entry in held or () if entry is not None)
+    for held in joined.values():
+        rows.add(held)
+    done = rows.finish()
+    done.notes.append(f"{len(lists):,} rows were joined to {len(joined):,} records.")
+    return done

@@ -16,7 +16,6 @@ from setveil.data.problems import shortened
 from setveil.data.sources import shown_name
 from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter
-from setveil.io.formats_delimited import ID_NAMES
 from setveil.io.layout import checked_format
 from setveil.io.number_lines import NUMBER
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
 
 BATCH = 10_000
+ID_NAMES = ("id", "record_id", "tid", "transaction_id", "row_id", "patient_id", "user_id")
+"""Names for the column of record ids; the first that is no item is taken."""
 ENDINGS = {
     ".dat": "fimi",
     ".fimi": "fimi",
@@ -40,6 +41,8 @@ ENDINGS = {
     ".spmf": "spmf",
     ".parquet": "long",
 }
+WRITTEN = ("fimi", "basket", "long", "one-hot", "jsonl", "spmf")
+"""Formats that are written; `wide` says nothing that `basket` does not."""
 
 
 def write(
@@ -103,7 +106,13 @@ def format_for(name: str, format: str | None = None) -> str:  # noqa: A002
     ('basket', 'jsonl')
     """
     if format is not None:
-        return checked_format(format)
+        chosen = checked_format(format)
+        if chosen not in WRITTEN:
+            raise ParameterError(
+                f"the format {chosen!r} is read, but not written",
+                fix=f"write one of {', '.join(WRITTEN)}",
+            )
+        return chosen
     ending = _ending_of(name)
     if ending not in ENDINGS:
         raise ParameterError(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from setveil.engine.spark import Spark, spoken_errors
 from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import checked_delimiter
-from setveil.io.formats_delimited import ID_NAMES, ITEM_NAMES, column_place, find_column
+from setveil.io.column_names import is_item_name, record_kind
+from setveil.io.layout import listed
+from setveil.io.roles import resolve
 from setveil.spark.sources import check_source, place_of, reader_of
 from setveil.spark.table import ITEMS, DistributedTable, quoted
 
@@ -90,10 +92,8 @@ def _from_parquet(
 
     kinds = dict(frame.dtypes)
     lists = [name for name, kind in kinds.items() if kind.startswith("array<")]
-    place = find_column(frame.columns, item_column, ITEM_NAMES)
-    if lists and (place is None or frame.columns[place] in lists):
-        usual = ITEM_NAMES if len(lists) > 1 else tuple(name.lower() for name in lists)
-        item = lists[column_place(lists, item_column, usual, "item", where)]
+    if lists and (item_column is None or item_column in lists):
+        item = item_column or (lists[0] if len(lists) == 1 else _only(lists, "item", where))
         _check_kind(item, kinds[item].removeprefix("array<").removesuffix(">"), where)
         column = sql.col(quoted(item))
         missing = sql.coalesce(sql.exists(column, sql.isnull), sql.lit(False))
@@ -101,12 +101,30 @@ def _from_parquet(
         frame = _without(frame, item, missing, f"{where}: {said}", on_error)
         return DistributedTable.from_frame(frame, id=id_column, item=item)
     header = frame.columns
-    item = header[column_place(header, item_column, ITEM_NAMES, "item", where)]
+    item = _named(header, item_column, "item", where)
     _check_kind(item, kinds[item], where)
-    name = header[column_place(header, id_column, ID_NAMES, "id", where)]
+    name = _named(header, id_column, "id", where)
     said = f"a row has no {name!r}. To fix: give every row an id, or use --on-error skip"
     frame = _without(frame, name, sql.isnull(sql.col(quoted(name))), f"{where}: {said}", on_error)
     return DistributedTable.from_frame(frame, id=name, item=item)
+
+
+def _named(header: list[str], asked: str | None, what: str, where: str) -> str:
+    """Return a column: the one asked for, or the only one whose name says what it is."""
+    if asked is not None:
+        return header[resolve(asked, header, f"--{what}", where)]
+    return _only(header, what, where)
+
+
+def _only(header: list[str], what: str, where: str) -> str:
+    fits = is_item_name if what == "item" else record_kind
+    found = [name for name in header if fits(name)]
+    if len(found) != 1:
+        said = f"there is no column for the {what} among {listed(header)}"
+        if found:
+            said = f"the columns {listed(found)} may all be the {what}"
+        raise InputError(said, where=where, fix=f"name the column with --{what} ({what}= in Python)")
+    return found[0]
 
 
 def _check_kind(column: str, kind: str, where: str) -> None:

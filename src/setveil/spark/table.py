@@ -208,6 +208,18 @@ class DistributedTable:
             offsets=batch.offsets, items=batch.items, vocabulary=self.vocabulary
         )
 
+    def sampled(self, most: int) -> TransactionTable:
+        """Return some records as a table here: at most so many, whichever come first.
+
+        The vocabulary is that of all records.
+        """
+        with spoken_errors():
+            here = self.frame.select(ITEMS).limit(most).toArrow()
+        batch = rows_of(here[ITEMS])
+        return TransactionTable(
+            offsets=batch.offsets, items=batch.items, vocabulary=self.vocabulary
+        )
+
     # --- views --------------------------------------------------------------------------------
 
     @property

@@ -1,0 +1,275 @@
+"""From the columns of a table to records: rows with the same record id are one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from setveil.data.collectors import Collected, collected_pairs
+from setveil.io.identifiers import ColumnSummary
+from setveil.io.roles import CELLS, ONES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from setveil.data.problems import Problems
+    from setveil.data.table import Int32Array, Int64Array
+    from setveil.io.layout import Layout
+
+    Texts = Callable[[npt.ArrayLike], list[str]]
+
+MISSING = frozenset({"NaN", "nan", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null"})
+"""Texts that programs write into the empty cells of a wide table."""
+TOTALS = frozenset(["total", "totals", "sum", "summe", "gesamt", "insgesamt", "somme", "totale", "suma", "totaal"])
+"""What the first cell of a last row says that sums up the others."""
+SAMPLES = 1000
+"""How many different values of a column are kept for the search for identities."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodedColumn:
+    """A column of a table: a code for each row's cell, and what the codes stand for.
+
+    Parameters
+    ----------
+    name, role, separator
+        As in the layout.
+    codes
+        One for each row; 0 stands for an empty cell.
+    texts
+        Returns the texts of codes.
+    size
+        All codes are smaller.
+    named
+        Whether the name stands in the file.
+    """
+
+    name: str
+    role: str
+    separator: str = ""
+    codes: Int32Array
+    texts: Texts
+    size: int
+    named: bool = True
+
+    def used(self) -> Int64Array:
+        """Return the codes that occur, without that of the empty cell, in their order."""
+        seen = np.zeros(max(self.size, 1), dtype=bool)
+        seen[self.codes] = True
+        seen[0] = False
+        return np.flatnonzero(seen)
+
+    def summary(self, used: Int64Array) -> ColumnSummary:
+        """Return what the search for identities wants to know."""
+        return ColumnSummary(
+            name=self.name if self.named else f"field {self.name}",
+            filled=int(np.count_nonzero(self.codes)),
+            distinct=len(used),
+            samples=tuple(self.texts(used[:SAMPLES])),
+            named=self.named,
+        )
+
+
+@dataclass(kw_only=True)
+class Assembled:
+    """Records put together from columns, and what is known of these."""
+
+    collected: Collected
+    columns: list[ColumnSummary] = field(default_factory=list)
+
+
+class _Names:
+    """Numbers of item names, over all columns."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def of(self, names: Sequence[str]) -> Int32Array:
+        """Return the numbers of names; new ones are counted on."""
+        known = self.numbers
+        return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int32)
+
+
+def assemble(
+    columns: Sequence[CodedColumn],
+    rows: int,
+    layout: Layout,
+    problems: Problems,
+    lines: Int64Array | None = None,
+) -> Assembled:
+    """Put records together from the columns of a table.
+
+    `lines` are the numbers of the lines on which the rows begin, where they come from a text.
+
+    >>> from setveil.data.problems import Problems
+    >>> from setveil.io.layout import Column, Layout
+    >>> layout = Layout(format="long", columns=(Column(name="who", role="record id"),
+    ...                                         Column(name="what", role="item")))
+    >>> texts = ["", "p1", "p2", "flu", "gout"]
+    >>> def names(codes):
+    ...     return [texts[code] for code in codes]
+    >>> columns = [
+    ...     CodedColumn(name="who", role="record id", codes=np.array([1, 2, 1]), texts=names, size=5),
+    ...     CodedColumn(name="what", role="item", codes=np.array([3, 0, 4]), texts=names, size=5)]
+    >>> assemble(columns, 3, layout, Problems(name="x")).collected.table.to_rows()
+    [['flu', 'gout'], []]
+    """
+    notes: list[str] = []
+    wrong = _unreadable(columns, rows, problems, lines)
+    if _is_total(columns, rows):
+        wrong[-1] = True
+        notes.append("The last row sums up the others and was left out.")
+    if wrong.any():
+        rows -= int(wrong.sum())
+        columns = [replace(column, codes=column.codes[~wrong]) for column in columns]
+    names = _Names()
+    held: list[Int64Array] = []
+    items: list[Int32Array] = []
+    summaries: list[ColumnSummary] = []
+    for column in columns:
+        if column.role == "one-hot":
+            where = _flagged(column)
+            if len(where):
+                held.append(where)
+                items.append(np.full(len(where), names.of([column.name])[0], dtype=np.int32))
+        elif column.role in {"item", "items"}:
+            used = column.used()
+            summaries.append(column.summary(used))
+            where, numbers = _listed(column, used, names)
+            if layout.format == "wide":
+                where, numbers = _without_missing(where, numbers, names, notes, column.name)
+            held.append(where)
+            items.append(numbers)
+    record_of, n_records = _records(columns, rows)
+    flat = np.concatenate(items) if items else np.empty(0, dtype=np.int32)
+    place = np.concatenate(held) if held else np.empty(0, dtype=np.int64)
+    if record_of is not None:
+        place = record_of[place]
+    flat, kept = _used_names(flat, list(names.numbers))
+    collected = collected_pairs(n_records, place, flat, kept)
+    if record_of is not None and n_records < rows and layout.format != "long":
+        record = next(c.name for c in columns if c.role == "record id")
+        collected.notes.append(f"{rows:,} rows were joined to {n_records:,} records by {record!r}.")
+    collected.notes += notes
+    return Assembled(collected=collected, columns=summaries)
+
+
+def _used_names(flat: Int32Array, names: list[str]) -> tuple[Int32Array, list[str]]:
+    """Number only the names that occur."""
+    seen = np.zeros(len(names), dtype=bool)
+    seen[flat] = True
+    if seen.all():
+        return flat, names
+    number = (np.cumsum(seen) - 1).astype(np.int32)
+    return number[flat], [name for name, used in zip(names, seen.tolist(), strict=True) if used]
+
+
+def _is_total(columns: Sequence[CodedColumn], rows: int) -> bool:
+    """Whether the last row has no item and an id such as "Total"."""
+    record = next((column for column in columns if column.role == "record id"), None)
+    if record is None or rows < 2:
+        return False
+    if any(column.codes[-1] for column in columns if column.role in {"item", "items"}):
+        return False
+    text = record.texts([record.codes[-1]])[0]
+    return text.strip().rstrip(":").casefold() in TOTALS
+
+
+def _without_missing(
+    where: Int64Array, numbers: Int32Array, names: _Names, notes: list[str], column: str
+) -> tuple[Int64Array, Int32Array]:
+    """Leave out what programs write into empty cells, and say so."""
+    missing = [names.numbers[text] for text in MISSING if text in names.numbers]
+    gone = np.isin(numbers, missing) if missing else np.zeros(0, dtype=bool)
+    n = int(gone.sum())
+    if not n:
+        return where, numbers
+    shown = sorted({text for text in MISSING if text in names.numbers})
+    notes.append(
+        f"{n:,} cell{'s' * (n != 1)} of {column!r} with {' or '.join(map(repr, shown))} "
+        f"{'was' if n == 1 else 'were'} taken as empty."
+    )
+    return where[~gone], numbers[~gone]
+
+
+def _records(columns: Sequence[CodedColumn], rows: int) -> tuple[Int64Array | None, int]:
+    """Return the number of each row's record, in the order of their first rows, and how many."""
+    column = next((each for each in columns if each.role == "record id"), None)
+    if column is None:
+        return None, rows
+    seen = np.zeros(max(column.size, 1), dtype=bool)
+    seen[column.codes] = True
+    number = np.cumsum(seen) - 1
+    record_of = number[column.codes]
+    n_records = int(seen.sum())
+    # Codes are numbered by first appearance in any column: an id may occur as an item before.
+    first = np.empty(n_records, dtype=np.int64)
+    first[record_of[::-1]] = np.arange(rows - 1, -1, -1)
+    if np.any(first[1:] < first[:-1]):
+        place = np.empty(n_records, dtype=np.int64)
+        place[np.argsort(first)] = np.arange(n_records)
+        record_of = place[record_of]
+    return record_of, n_records
+
+
+def _listed(column: CodedColumn, used: Int64Array, names: _Names) -> tuple[Int64Array, Int32Array]:
+    """Return the rows and the numbers of a column's items, a cell's items one after the other."""
+    texts = column.texts(used)
+    if column.role == "item":
+        number_of = np.zeros(max(column.size, 1), dtype=np.int32)
+        number_of[used] = names.of(texts)
+        if len(used) and not np.count_nonzero(column.codes == 0):
+            return np.arange(len(column.codes)), number_of[column.codes]
+        filled = np.flatnonzero(column.codes)
+        return filled, number_of[column.codes[filled]]
+    parts = [
+        [part for raw in text.split(column.separator) if (part := raw.strip())] for text in texts
+    ]
+    lengths = np.zeros(max(column.size, 1), dtype=np.int64)
+    lengths[used] = [len(each) for each in parts]
+    starts = np.zeros(max(column.size, 1), dtype=np.int64)
+    starts[used] = np.concatenate([[0], np.cumsum(lengths[used])[:-1]]) if len(used) else 0
+    pool = names.of([part for each in parts for part in each])
+    counts = lengths[column.codes]
+    where = np.repeat(np.arange(len(column.codes)), counts)
+    ends = np.cumsum(counts)
+    within = np.arange(len(where)) - np.repeat(ends - counts, counts)
+    return where, pool[np.repeat(starts[column.codes], counts) + within]
+
+
+def _flagged(column: CodedColumn) -> Int64Array:
+    """Return the rows whose cell says yes."""
+    used = column.used()
+    yes = np.zeros(max(column.size, 1), dtype=bool)
+    yes[used] = [text in ONES for text in column.texts(used)]
+    return np.flatnonzero(yes[column.codes])
+
+
+def _unreadable(
+    columns: Sequence[CodedColumn], rows: int, problems: Problems, lines: Int64Array | None
+) -> npt.NDArray[np.bool_]:
+    """Report rows with a cell that is neither 0 nor 1 where it must be, and tell which they are."""
+    wrong = np.zeros(rows, dtype=bool)
+    for column in columns:
+        if column.role != "one-hot":
+            continue
+        used = column.used()
+        texts = column.texts(used)
+        odd = [code for code, text in zip(used.tolist(), texts, strict=True) if text not in CELLS]
+        if not odd:
+            continue
+        for row in np.flatnonzero(np.isin(column.codes, odd) & ~wrong).tolist():
+            problems.add(
+                f"is neither 0 nor 1 (item {column.name!r})",
+                line=0 if lines is None else int(lines[row]),
+                row=row + 1 if lines is None else 0,
+                text=column.texts([column.codes[row]])[0],
+                fix="write 0 or 1, false or true, no or yes, or nothing for 0; a column that is "
+                "not an item can be set aside with --ignore",
+            )
+            wrong[row] = True
+    return wrong

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.io.reported import read_reported
 
@@ -73,6 +73,7 @@ def folder(tmp_path_factory):
 )
 @settings(max_examples=300)
 def test_delimited_text(folder, table, format, delimiter, ending):  # noqa: A002
+    assume(format != "one-hot" or table.n_items)  # no column would hold items
     path = folder / f"a.csv{ending}"
     write(table, path, format, delimiter=delimiter)
     # The first column is named: an item of a one-hot table may bear the name of an id.
@@ -112,6 +113,7 @@ def test_numbers(folder, table, ending, format):  # noqa: A002
 )
 @settings(max_examples=60)
 def test_parquet(folder, table, format, ending):  # noqa: A002
+    assume(format != "one-hot" or table.n_items)
     path = folder / f"a.parquet{ending}"
     write(table, path, format)
     assert read(path, format).to_rows() == table.to_rows()

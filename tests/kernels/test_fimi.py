@@ -53,12 +53,12 @@ def test_read_only_bytes_past_65536_lines():
 
 @given(
     st.lists(st.lists(st.integers(0, 9), max_size=60), max_size=8),
-    st.lists(st.integers(0, 9), min_size=10, max_size=10),
+    st.lists(st.integers(-1, 9), min_size=10, max_size=10),
 )
 def test_rows_are_ranked_sorted_and_merged(rows, rank):
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     items = np.array([item for row in rows for item in row], dtype=np.int32)
-    kept = rank_rows(offsets, items, np.array(rank, dtype=np.int32))
+    kept = rank_rows(offsets[1:], 0, items, np.array(rank, dtype=np.int32), 10)
     assert offsets[-1] == kept
     merged = [items[a:b].tolist() for a, b in pairwise(offsets.tolist())]
     assert merged == reference.rank_rows(rows, rank)
@@ -69,7 +69,7 @@ def test_rows_past_65536_items():
     rng = np.random.default_rng(3)
     offsets = np.array([0, n, n, n + 3], dtype=np.int64)
     items = np.concatenate([rng.permutation(n) // 2, [5, 1, 5]]).astype(np.int32)
-    kept = rank_rows(offsets, items, np.arange(n, dtype=np.int32))
+    kept = rank_rows(offsets[1:], 0, items, np.arange(n, dtype=np.int32), n)
     assert offsets.tolist() == [0, n // 2, n // 2, n // 2 + 2]
     assert np.array_equal(items[: n // 2], np.arange(n // 2))
     assert items[kept - 2 : kept].tolist() == [1, 5]

@@ -23,5 +23,5 @@ def parse_lines(text: bytes) -> list[list[int]]:
 
 
 def rank_rows(rows: list[list[int]], rank: list[int]) -> list[list[int]]:
-    """Return the ranks in each row, sorted and without repetitions."""
-    return [sorted({rank[item] for item in row}) for row in rows]
+    """Return the ranks in each row, sorted and without repetitions; negative ones are dropped."""
+    return [sorted({rank[item] for item in row} - {-1}) for row in rows]

@@ -14,7 +14,7 @@ PACKAGE = Path(setveil.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = PACKAGE.parents[1] / "pyproject.toml"
 IMPORTED_AS = {"vl_convert_python": "vl_convert", "python_stdnum": "stdnum"}
-PUBLIC_PARTS = {"jinja2": "markupsafe"}
+PUBLIC_PARTS = {"jinja2": "markupsafe", "numba": "llvmlite"}
 """What a package says it is made of, for others to use."""
 
 SPARK = {"pyspark", "py4j", "pyarrow"}

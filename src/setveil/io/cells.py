@@ -6,7 +6,6 @@ loop cannot read go through the plain path, which says what is wrong with them a
 
 from __future__ import annotations
 
-import os
 import secrets
 from array import array
 from collections import defaultdict, deque
@@ -15,17 +14,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count, pairwise
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from setveil.data.collectors import Collected
+from setveil.data.row_order import COMPILED, THREADS
 from setveil.data.sources import Source, block_lines
-from setveil.data.table import TransactionTable, Vocabulary
+from setveil.data.table import TransactionTable
 from setveil.errors import ParameterError
 from setveil.io.delimited import BLANKS, checked_delimiter, field_place, records
-from setveil.io.numbers import ranked_rows
+from setveil.io.numbers import GrowingArray, known_size, ranked_table
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 PLAIN_LIMIT = 1 << 20  # bytes that plain Python reads before numba is even imported
 BLOCK = 1 << 18  # bytes that a loop reads at once: few enough to stay in the processor's cache
 CAREFUL = 1 << 14  # bytes read in plain Python before a loop tries again
-COMPILED_ROWS = 1 << 19  # cells whose rows are ordered by a loop: more than plain Python reads
-THREADS = min(os.cpu_count() or 1, 4)
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -236,7 +234,7 @@ def read_cells(
     rows = _Rows(shape, problems, skip_lines)
     if size <= PLAIN_LIMIT:
         return _read_plainly(iter(start), rows)
-    return _Compiled(rows).read(chain(start, blocks))
+    return _Compiled(rows).read(chain(start, blocks), known_size(source))
 
 
 def rows_of_codes(cells: Cells) -> Collected:
@@ -252,7 +250,7 @@ def rows_of_codes(cells: Cells) -> Collected:
     """
     names = cells.pool.texts()
     given = int(np.count_nonzero(cells.codes))
-    if len(cells.codes) < COMPILED_ROWS:
+    if len(cells.codes) < COMPILED:
         filled = cells.codes > 0
         offsets = np.concatenate([[0], np.cumsum(filled)])[cells.ends]
         table = TransactionTable.from_csr(offsets, cells.codes[filled] - 1, names[1:])
@@ -260,9 +258,7 @@ def rows_of_codes(cells: Cells) -> Collected:
         order = sorted(range(1, len(names)), key=names.__getitem__)
         rank = np.full(len(names), -1, dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        offsets, items = ranked_rows(cells.ends, cells.codes, rank)
-        vocabulary = Vocabulary(names=tuple(names[code] for code in order))
-        table = TransactionTable(offsets=offsets, items=items, vocabulary=vocabulary)
+        table = ranked_table(cells.ends, cells.codes, rank, [names[code] for code in order])
     return Collected(table=table, duplicates=given - len(table.items))
 
 
@@ -454,31 +450,6 @@ def _is_text(block: bytes) -> bool:
         return False
 
 
-class _Growing:
-    """An array that grows by an eighth: most systems then move pages, not bytes."""
-
-    def __init__(self, kind: type[np.generic], start: Sequence[int] = ()) -> None:
-        self._array: npt.NDArray[Any] = np.array(start, dtype=kind)
-        self.used = len(start)
-
-    def free(self, n: int) -> npt.NDArray[Any]:
-        """Return room for `n` entries; call `take` once they are there."""
-        if self.used + n > len(self._array):
-            wanted = max(self.used + n, len(self._array) + len(self._array) // 8, 1 << 12)
-            self._array.resize(wanted, refcheck=False)  # nobody holds a view across calls
-        return self._array[self.used : self.used + n]
-
-    def add(self, entries: npt.NDArray[Any]) -> None:
-        """Append entries."""
-        self.free(len(entries))[:] = entries
-        self.used += len(entries)
-
-    def finish(self) -> npt.NDArray[Any]:
-        """Return what is there."""
-        self._array.resize(self.used, refcheck=False)
-        return self._array
-
-
 class _Scratch:
     """Memory for one block: its text, padded, and the cells found in it."""
 
@@ -547,7 +518,7 @@ class _Dictionary:
         self._ends: Int64Array = np.zeros(1 << 11, dtype=np.int64)
         self._known = 1
 
-    def number(self, scratch: _Scratch, cells: int, codes: _Growing) -> None:
+    def number(self, scratch: _Scratch, cells: int, codes: GrowingArray) -> None:
         """Append the codes of the cells in `scratch`."""
         out = codes.free(cells)
         done = 0
@@ -606,14 +577,16 @@ class _Compiled:
         odd = [secrets.randbits(64), secrets.randbits(64) | 1, secrets.randbits(64) | 1]
         self._keys = np.array(odd, dtype=np.uint64)
         self._dictionary = _Dictionary()
-        self._codes = _Growing(np.int32)
-        self._ends = _Growing(np.int64, [0])
-        self._begins = _Growing(np.int64)
+        self._codes = GrowingArray(np.int32)
+        self._ends = GrowingArray(np.int64, [0])
+        self._begins = GrowingArray(np.int64)
         self._lines = 0  # lines before what is read next
+        self._size = 0  # bytes in all, until room for what they hold is set aside
         self._spare: SimpleQueue[_Scratch] = SimpleQueue()
 
-    def read(self, blocks: Iterator[bytes]) -> Cells:
-        """Read all blocks."""
+    def read(self, blocks: Iterator[bytes], size: int) -> Cells:
+        """Read all blocks; `size` is how many bytes they have, if that is known."""
+        self._size = size
         following = self._ahead(b if b.endswith(b"\n") else b + b"\n" for b in blocks)
         try:
             while (parsed := next(following, None)) is not None:
@@ -726,6 +699,12 @@ class _Compiled:
         rows.blank += found.blank
         rows.padded += found.padded
         rows.trimmed += found.trimmed
+        if self._size and found.place:
+            times = 1.05 * self._size / found.place
+            self._codes.expect(int(times * found.cells))
+            if rows.shape.width is None:
+                self._ends.expect(int(times * found.rows))
+            self._size = 0
         self._add_rows(scratch, found.cells, found.rows)
         self._lines += found.lines
 

@@ -14,35 +14,66 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PEOPLE = frozenset(
-    ["patient", "person", "user", "customer", "client", "member", "subject", "participant", "individual", "household", "pupil", "student", "employee", "visitor", "borrower", "reader", "subscriber", "mrn", "nhs", "anon", "patron", "pid", "uid", "cid", "hadm", "patienten", "kunde", "kunden", "klient", "benutzer", "nutzer", "mitglied", "versicherter", "proband", "personne", "utilisateur", "malade", "adherent", "abonne", "paciente", "persona", "usuario", "cliente", "miembro", "abonado", "paziente", "utente", "socio", "patiente", "gebruiker", "klant", "utilizador", "pessoa", "doente"]
-)
+
+def vocabulary(text: str) -> frozenset[str]:
+    """Return the words of a text.
+
+    >>> sorted(vocabulary("id no"))
+    ['id', 'no']
+    """
+    return frozenset(text.split())
+
+
+PEOPLE = vocabulary("""
+    patient person user customer client member subject participant individual household pupil
+    student employee visitor borrower reader subscriber mrn nhs anon patron pid uid cid hadm
+    patienten kunde kunden klient benutzer nutzer mitglied versicherter proband personne
+    utilisateur malade adherent abonne paciente persona usuario cliente miembro abonado paziente
+    utente socio patiente gebruiker klant utilizador pessoa doente
+""")
 """Words for people: a column that numbers them names the record of a person."""
-EVENTS = frozenset(
-    ["transaction", "basket", "cart", "order", "invoice", "receipt", "bill", "session", "visit", "encounter", "admission", "stay", "episode", "case", "record", "tid", "sid", "trans", "txn", "purchase", "ticket", "loan", "document", "doc", "row", "line", "recipe", "vorgang", "fall", "aufenthalt", "besuch", "rechnung", "bon", "bestellung", "warenkorb", "auftrag", "beleg", "einkauf", "sejour", "visite", "facture", "commande", "panier", "recette", "ticket", "visita", "ingreso", "factura", "pedido", "cesta", "compra", "receta", "transaccion", "visita", "ricovero", "fattura", "ordine", "scontrino", "ricetta", "bezoek", "opname", "factuur", "bestelling"]
-)
+EVENTS = vocabulary("""
+    transaction basket cart order invoice receipt bill session visit encounter admission stay
+    episode case record tid sid trans txn purchase ticket loan document doc row line recipe
+    vorgang fall aufenthalt besuch rechnung bon bestellung warenkorb auftrag beleg einkauf
+    sejour visite facture commande panier recette visita ingreso factura pedido cesta compra
+    receta transaccion ricovero fattura ordine scontrino ricetta bezoek opname factuur
+    bestelling
+""")
 """Words for what people do: a column that numbers these names the record of one event."""
-NUMBERING = frozenset(
-    ["id", "ids", "no", "nr", "num", "number", "nummer", "numero", "numéro", "key", "ident", "identifier", "code", "uid", "guid", "hash", "idx"]
-)
+NUMBERING = vocabulary("""
+    id ids no nr num number nummer numero numéro key ident identifier code uid guid hash idx
+""")
 """Words that make a column's name that of a number."""
-ITEMS = frozenset(
-    ["item", "items", "product", "products", "article", "articles", "goods", "sku", "ean", "gtin", "stockcode", "diagnosis", "diagnoses", "diag", "dx", "icd", "icd9", "icd10", "condition", "conditions", "disease", "symptom", "symptoms", "finding", "findings", "comorbidity", "allergy", "allergies", "drug", "drugs", "medication", "medications", "medicine", "prescription", "atc", "procedure", "procedures", "cpt", "test", "tests", "lab", "snomed", "loinc", "query", "queries", "keyword", "keywords", "term", "terms", "tag", "tags", "topic", "topics", "genre", "genres", "movie", "song", "track", "title", "page", "url", "uri", "link", "ingredient", "ingredients", "category", "categories", "interest", "interests", "skill", "skills", "code", "codes", "event", "events", "description", "concept", "artikel", "produkt", "produkte", "ware", "waren", "diagnose", "diagnosen", "befund", "befunde", "symptome", "medikament", "medikamente", "arznei", "wirkstoff", "prozedur", "beschreibung", "zutat", "zutaten", "suchbegriff", "produit", "produits", "diagnostic", "diagnostics", "maladie", "maladies", "medicament", "medicaments", "ingredients", "requete", "motif", "acte", "actes", "libelle", "producto", "productos", "articulo", "articulos", "diagnostico", "diagnosticos", "enfermedad", "medicamento", "medicamentos", "farmaco", "sintoma", "ingrediente", "ingredientes", "consulta", "prodotto", "prodotti", "articolo", "diagnosi", "malattia", "farmaco", "ingrediente", "ingredienti", "producten", "diagnoses", "aandoening", "geneesmiddel", "produto", "produtos", "doenca"]
-)
+ITEMS = vocabulary("""
+    item items product products article articles goods sku ean gtin stockcode diagnosis
+    diagnoses diag dx icd icd9 icd10 condition conditions disease symptom symptoms finding
+    findings comorbidity allergy allergies drug drugs medication medications medicine
+    prescription atc procedure procedures cpt test tests lab snomed loinc query queries keyword
+    keywords term terms tag tags topic topics genre genres movie song track title page url uri
+    link ingredient ingredients category categories interest interests skill skills code codes
+    event events description concept artikel produkt produkte ware waren diagnose diagnosen
+    befund befunde symptome medikament medikamente arznei wirkstoff prozedur beschreibung zutat
+    zutaten suchbegriff produit produits diagnostic diagnostics maladie maladies medicament
+    medicaments requete motif acte actes libelle producto productos articulo articulos
+    diagnostico diagnosticos enfermedad medicamento medicamentos farmaco sintoma ingrediente
+    ingredientes consulta prodotto prodotti articolo diagnosi malattia ingredienti producten
+    aandoening geneesmiddel produto produtos doenca
+""")
 """Words for what records hold."""
+AMOUNTS = vocabulary("""
+    rank count counts qty quantity amount price cost total score date time year menge anzahl
+    preis betrag datum quantite prix montant cantidad precio importe fecha
+""")
+"""Words for figures beside an item, which are not items."""
+ATTRIBUTES = vocabulary("""
+    sex gender male female age height weight bmi race ethnicity nationality religion geschlecht
+    alter groesse gewicht sexe sexo sesso geslacht edad eta leeftijd
+""")
+"""Words for what people are rather than what they hold."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GLUED = re.compile(r"(.+?)(id|ids|no|nr|num|number|nummer)")
 _NUMBERED = re.compile(r"(.*?)[ _.\-#(\[]*0*([0-9]{1,4})[)\]]?")
-
-
-AMOUNTS = frozenset(
-    ["rank", "count", "counts", "qty", "quantity", "amount", "price", "cost", "total", "score", "date", "time", "year", "menge", "anzahl", "preis", "betrag", "datum", "quantite", "prix", "montant", "cantidad", "precio", "importe", "fecha"]
-)
-"""Words for figures beside an item, which are not items."""
-ATTRIBUTES = frozenset(
-    ["sex", "gender", "male", "female", "age", "height", "weight", "bmi", "race", "ethnicity", "nationality", "religion", "geschlecht", "alter", "groesse", "gewicht", "sexe", "sexo", "sesso", "geslacht", "edad", "eta", "leeftijd"]
-)
-"""Words for what people are rather than what they hold."""
 
 
 def plain(text: str) -> str:

@@ -82,7 +82,8 @@ class Candidate:
                 f"{layout.names('item', 'items')[0]} = item"
             )
         if layout.format == "one-hot":
-            return f"one row per record, a column of 0 and 1 for each of {len(layout.names('one-hot'))} items"
+            n = len(layout.names("one-hot"))
+            return f"one row per record, a column of 0 and 1 for each of {n:,} items"
         if layout.format == "wide":
             names = layout.names("item", "items")
             shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
@@ -99,12 +100,12 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Detection:
-    """What a file may be: candidates, the most plausible one first.
+    r"""What a file may be: candidates, the most plausible one first.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "visits.csv")
-    ...     _ = path.write_text("MRN,ICD,Admitted\\n7,J45,2026-01-02\\n7,E11,2026-01-02\\n")
+    ...     _ = path.write_text("MRN,ICD,Admitted\n7,J45,2026-01-02\n7,E11,2026-01-02\n")
     ...     found = detect_layout(path)
     >>> found.layout.format, [column.role for column in found.layout.columns]
     ('long', ['record id', 'item', 'ignore'])
@@ -123,7 +124,7 @@ class Detection:
             raise InputError(
                 self.why_not or "it is not clear how this file is laid out",
                 where=self.name,
-                fix="say what its columns are with --id and --item or --items, or name its --format",
+                fix="name its columns with --id and --item or --items, or its --format",
             )
         first = self.candidates[0]
         rivals = [c for c in self.candidates[1:] if first.score - c.score < MARGIN]
@@ -159,7 +160,7 @@ def _cut(text: str) -> str:
 
 
 def detect_layout(path: str | os.PathLike[str], **options: Any) -> Detection:  # noqa: ANN401
-    """Find out how a file is laid out, without reading more than its beginning.
+    r"""Find out how a file is laid out, without reading more than its beginning.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def detect_layout(path: str | os.PathLike[str], **options: Any) -> Detection:  #
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "baskets.csv")
-    ...     _ = path.write_text("milk,bread\\nbeer\\nmilk,beer,chips\\n")
+    ...     _ = path.write_text("milk,bread\nbeer\nmilk,beer,chips\n")
     ...     found = detect_layout(path)
     >>> found.layout.format, found.best.reasons
     ('basket', ('lines have 1 to 3 fields',))
@@ -203,8 +204,8 @@ class Sample:
 
     @property
     def filled(self) -> list[str]:
-        """The lines that are not blank."""
-        return [line for line in self.lines if line.strip()]
+        """The lines that are not blank, without what may be left of their ends."""
+        return [line.removesuffix("\r") for line in self.lines if line.strip()]
 
     def all_rows(self, delimiter: str) -> Rows:
         """Split the lines up to the first malformed one; blank ones have one empty cell."""
@@ -237,9 +238,7 @@ def sample_of(source: Source) -> Sample:
     # The last may be all that is left, cut off in the middle, or nothing after the last newline.
     if len(lines) > SAMPLE or (len(lines) > 1 and (len(source.head) >= HEAD or not lines[-1])):
         lines.pop()
-    return Sample(
-        name=source.name, ending=ending, lines=tuple(line.removesuffix("\r") for line in lines)
-    )
+    return Sample(name=source.name, ending=ending, lines=tuple(lines))
 
 
 def detect_text(source: Source, options: ReadOptions) -> Detection:
@@ -574,12 +573,9 @@ class _TextDetection:
         elif options.header is False or not header_strength(first, rows[1:]):
             named = options.given().keys() & {"id", "item", "items", "ignore"}
             if named and options.header is not False:
-                what = (
-                    f"--{sorted(named)[0]} names a column, and the first row does not name columns: "
-                    f"{listed(first)}"
-                )
                 raise InputError(
-                    what,
+                    f"--{min(named)} names a column, and the first row does not name columns: "
+                    f"{listed(first)}",
                     where=self.sample.name,
                     fix="correct it, add --header if the first row does name them, or leave it out",
                 )
@@ -612,34 +608,36 @@ class _TextDetection:
             self._add_basket(rows, delimiter, 100, "as asked", lead=lead, header=bool(header))
             return
         if header:
-            lead = bool(record_kind(rows[0][0]))
+            lead = bool(rows[0]) and bool(record_kind(rows[0][0]))
             why = f"a first line of names, then lines with {lengths[0]} to {lengths[-1]} fields"
             self._add_basket(rows, delimiter, 40 if table else 90, why, lead=lead, header=True)
-            return
-        strength = header_strength(rows[0], rows[1:])
-        ragged = len(lengths) > 1
-        own = _own_numbers(rows)
-        if own and not (table and strength == 2):
+        elif _own_numbers(rows) and not (table and header_strength(rows[0], rows[1:]) == 2):
             why = "the first field of each line is a number of its own"
             self._add_basket(rows, delimiter, 90, why, lead=True)
-            return
-        why = f"lines have {lengths[0]} to {lengths[-1]} fields" if ragged else (
-            f"all lines have {lengths[0]} field{'s' * (lengths[0] != 1)} of the same kind"
-        )  # fmt: skip
-        if strength == 2 and (table or not ragged):
-            score = 5
-        elif ragged:
-            score = 40 if table else 90
-        elif _alike(rows):
-            score = {0: 85, 1: 50}.get(strength, 5)
         else:
-            score, why = 20, "every cell is an item"
+            score, why = self._basket_score(rows, lengths, table=table)
+            if delimiter == " " and not options.delimiter and _fixed_width(self.sample.filled):
+                score, why = 5, "words with spaces between them"
+                self.why_not = "columns seem to be aligned with spaces; save the table as CSV"
+            self._add_basket(rows, delimiter, score, why)
+
+    def _basket_score(self, rows: Rows, lengths: list[int], *, table: bool) -> tuple[int, str]:
+        """Return how plausible it is that every cell is an item, and why."""
+        strength = header_strength(rows[0], rows[1:])
+        ragged = len(lengths) > 1
+        why = f"lines have {lengths[0]} to {lengths[-1]} fields"
+        if not ragged:
+            many = "s" * (lengths[0] != 1)
+            why = f"all lines have {lengths[0]} field{many} of the same kind"
+        if strength == 2 and (table or not ragged):
+            return 5, why
+        if ragged:
+            return 40 if table else 90, why
         if len(rows) == 1 and not strength and not table:
-            score = 90
-        if delimiter == " " and not options.delimiter and _fixed_width(self.sample.filled):
-            score, why = 5, "words with spaces between them"
-            self.why_not = "columns seem to be aligned with spaces; save the table as CSV"
-        self._add_basket(rows, delimiter, score, why)
+            return 90, "there is one line, and it names no columns"
+        if _alike(rows):
+            return {0: 85, 1: 50}.get(strength, 5), why
+        return 20, "every cell is an item"
 
     def _add_basket(
         self,
@@ -656,9 +654,8 @@ class _TextDetection:
         if lead:
             place = self._lead_place(rows, header=header)
             name = rows[0][place] if header and place < len(rows[0]) else str(place + 1)
-            columns = tuple(
-                Column(name=str(i + 1), role="item") for i in range(place)
-            ) + (Column(name=name, role="record id"),)  # fmt: skip
+            before = (Column(name=str(i + 1), role="item") for i in range(place))
+            columns = (*before, Column(name=name, role="record id"))
             option += f" --id {place + 1}"
         if delimiter == " ":
             option += " --delimiter space"

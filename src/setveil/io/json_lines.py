@@ -352,11 +352,13 @@ def _find_lists(texts: pl.Series, field: str) -> pl.Series:
     lists = texts.set(~texts.str.contains(_LIST_LINE), None)
     is_object = texts.str.contains(rf"^{_BLANK}\{{")
     if is_object.any():
-        # The field must be there once: which of two counts, and what nested ones mean, is for
-        # the other parser.
-        key = rf'"{re.escape(field)}"{_BLANK}:{_BLANK}'
-        once = is_object & (texts.str.count_matches(key) == 1) & texts.str.contains(_OBJECT_LINE)
-        lists = lists.zip_with(~once, texts.str.extract(rf"{key}({_LIST})"))
+        # The name must stand there once: which of two fields counts, and what a text of that name
+        # means, is for the other parser.
+        name = f'"{field}"'
+        once = is_object & (texts.str.count_matches(name, literal=True) == 1)
+        once &= texts.str.contains(_OBJECT_LINE)
+        after = texts.str.splitn(name, 2).struct[1]
+        lists = lists.zip_with(~once, after.str.extract(rf"^{_BLANK}:{_BLANK}({_LIST})"))
     return lists
 
 

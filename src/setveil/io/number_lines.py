@@ -10,7 +10,7 @@ import numpy as np
 
 from setveil.data.collectors import Collected, RowCollector
 from setveil.data.sources import Source, block_lines, text_lines
-from setveil.io.numbers import NumberCollector, Numbers
+from setveil.io.numbers import NumberCollector, Numbers, known_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,7 @@ def read_fimi(source: Source, problems: Problems) -> Collected:
         chain(start, blocks),
         lambda block, before: _parse_carefully(block, before, problems),
         compiled=compiled,
+        size=known_size(source) if compiled else 0,
     )
     return numbers.finish(compiled=compiled)
 

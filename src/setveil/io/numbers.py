@@ -1,4 +1,4 @@
-"""Lines of numbers into compressed rows: plainly where they are few, by kernels where many."""
+"""Rows of numbers become compressed rows: plainly where they are few, by kernels where many."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import re
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from setveil.data.collectors import Collected
+from setveil.data.row_order import THREADS, ranked_rows
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from setveil.data.sources import Source
 
 MARKED = 1 << 20  # numbers below are marked while they are parsed
 DENSE = 1 << 26  # numbers below are looked up in an array, larger ones by sorting
-THREADS = min(os.cpu_count() or 1, 4)
 
 _DIRTY = re.compile(rb"[^0-9 \t\r\n]|\b0[0-9]|[0-9]{19}|\r(?!\n)")
 
@@ -50,6 +52,62 @@ def parse_plainly(block: bytes) -> Numbers | None:
     return Numbers(values=values, ends=ends, largest=int(values.max(initial=0)))
 
 
+class GrowingArray:
+    """An array that grows by an eighth: most systems then move pages, not bytes.
+
+    >>> grown = GrowingArray(np.int64, [0])
+    >>> grown.add(np.array([5, 7]))
+    >>> grown.finish().tolist()
+    [0, 5, 7]
+    """
+
+    def __init__(self, kind: type[np.generic], start: Sequence[int] = ()) -> None:
+        self._array: npt.NDArray[Any] = np.array(start, dtype=kind)
+        self.used = len(start)
+
+    def expect(self, n: int) -> None:
+        """Set aside room for `n` entries in all; what is not used of it costs nothing."""
+        if n > len(self._array):
+            larger = np.empty(n, dtype=self._array.dtype)
+            larger[: self.used] = self._array[: self.used]
+            self._array = larger
+
+    def free(self, n: int) -> npt.NDArray[Any]:
+        """Return room for `n` entries; count them in `used` once they are there."""
+        if self.used + n > len(self._array):
+            wanted = max(self.used + n, len(self._array) + len(self._array) // 8, 1 << 12)
+            self._array.resize(wanted, refcheck=False)  # nobody holds a view across calls
+        return self._array[self.used : self.used + n]
+
+    def add(self, entries: npt.NDArray[Any]) -> None:
+        """Append entries; all become wider if these are."""
+        if entries.dtype.itemsize > self._array.dtype.itemsize:
+            self._array = self._array.astype(entries.dtype)
+        self.free(len(entries))[:] = entries
+        self.used += len(entries)
+
+    def finish(self) -> npt.NDArray[Any]:
+        """Return what is there."""
+        self._array.resize(self.used, refcheck=False)
+        return self._array
+
+
+def known_size(source: Source) -> int:
+    """Return how many bytes a source gives, about; 0 where only reading can tell."""
+    if source.is_stdin or source.compression:
+        return 0
+    return os.stat(source.path).st_size  # noqa: PTH116  (any path)
+
+
+class _Scratch:
+    """Memory for the numbers of one block; `room` is in bytes of text."""
+
+    def __init__(self, room: int, kind: type[np.signedinteger[Any]]) -> None:
+        self.room = room
+        self.values: npt.NDArray[np.signedinteger[Any]] = np.empty(room // 2 + 1, dtype=kind)
+        self.ends: Int64Array = np.empty(room, dtype=np.int64)
+
+
 class NumberCollector:
     r"""Records of non-negative numbers, added in blocks; a number's name is its decimal text.
 
@@ -60,12 +118,12 @@ class NumberCollector:
     """
 
     def __init__(self) -> None:
-        self._blocks: list[npt.NDArray[np.integer]] = []
-        self._ends: list[Int64Array] = [np.zeros(1, dtype=np.int64)]
-        self._total = 0
+        self._values = GrowingArray(np.int32)
+        self._ends = GrowingArray(np.int64, [0])
         self._largest = 0
         self._seen = np.zeros(MARKED, dtype=bool)
         self._marked = True
+        self._spare: SimpleQueue[_Scratch] = SimpleQueue()
 
     def add_all(
         self,
@@ -73,64 +131,81 @@ class NumberCollector:
         otherwise: Callable[[bytes, int], Numbers],
         *,
         compiled: bool,
+        size: int = 0,
     ) -> None:
         """Parse and add blocks of whole lines.
 
         A block that holds anything but numbers goes to `otherwise`, with the number of lines
-        before it.
+        before it. `size` is how many bytes there are in all, if that is known.
         """
         lines = 0
         parsed = self._in_threads(blocks) if compiled else ((b, parse_plainly(b)) for b in blocks)
         for block, clean in parsed:
             numbers = otherwise(block, lines) if clean is None else clean
+            if not lines and size:
+                times = 1.05 * size / len(block)
+                self._ends.expect(int(times * len(numbers.ends)))
+                self._values.expect(int(times * len(numbers.values)))
             lines += block.count(b"\n") if clean is None else len(clean.ends)
-            self._ends.append(numbers.ends + self._total)
-            self._total += len(numbers.values)
+            room = self._ends.free(len(numbers.ends))
+            np.add(numbers.ends, self._values.used, out=room)
+            self._ends.used += len(numbers.ends)
+            fits = numbers.largest < 1 << 31
+            self._values.add(numbers.values.astype(np.int32 if fits else np.int64, copy=False))
             self._largest = max(self._largest, numbers.largest)
-            self._blocks.append(numbers.values)
             # The kernel marks what it parses, also in a line that is then left out.
             self._marked = self._marked and compiled and clean is not None
 
     def _in_threads(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, Numbers | None]]:
         """Parse blocks by the kernel, a few ahead of what is asked for, and keep their order."""
-        waiting: deque[tuple[bytes, Future[Numbers | None]]] = deque()
+        waiting: deque[tuple[bytes, Future[tuple[_Scratch, Numbers | None]]]] = deque()
+
+        def first() -> Iterator[tuple[bytes, Numbers | None]]:
+            block, future = waiting.popleft()
+            scratch, numbers = future.result()
+            yield block, numbers
+            self._spare.put(scratch)  # once the numbers are taken
+
         with ThreadPoolExecutor(THREADS) as pool:
             for block in blocks:
                 waiting.append((block, pool.submit(self._parse, block)))
-                if len(waiting) > 2 * THREADS:
-                    first, future = waiting.popleft()
-                    yield first, future.result()
-            for block, future in waiting:
-                yield block, future.result()
+                if len(waiting) > THREADS:
+                    yield from first()
+            while waiting:
+                yield from first()
 
-    def _parse(self, block: bytes) -> Numbers | None:
-        from setveil.kernels.fimi import CLEAN, parse_lines  # noqa: PLC0415  (numba where it pays)
+    def _parse(self, block: bytes) -> tuple[_Scratch, Numbers | None]:
+        from setveil.kernels.fimi import CLEAN, TOO_LARGE, parse_lines  # noqa: PLC0415  (numba)
 
         text = np.frombuffer(block, dtype=np.uint8)
-        values = np.empty(len(block) // 2 + 1, dtype=np.int64)
-        ends = np.empty(len(block), dtype=np.int64)
-        found, lines, largest, wrong = parse_lines(text, values, ends, self._seen)
+        try:
+            scratch = self._spare.get_nowait()
+        except Empty:
+            scratch = _Scratch(len(block), np.int32)
+        if scratch.room < len(block):
+            scratch = _Scratch(len(block), np.int32)
+        found, lines, largest, wrong = parse_lines(text, scratch.values, scratch.ends, self._seen)
+        if wrong == TOO_LARGE:
+            scratch = _Scratch(len(block), np.int64)
+            found, lines, largest, wrong = parse_lines(
+                text, scratch.values, scratch.ends, self._seen
+            )
         if wrong != CLEAN:
-            return None
-        kind = np.int32 if largest < 1 << 31 else np.int64
-        return Numbers(
-            values=values[:found].astype(kind), ends=ends[:lines].copy(), largest=largest
+            return scratch, None
+        return scratch, Numbers(
+            values=scratch.values[:found], ends=scratch.ends[:lines], largest=largest
         )
 
     def finish(self, *, compiled: bool = False) -> Collected:
         """Return the table; `compiled` orders its rows by a kernel, which pays for large data."""
-        offsets = np.concatenate(self._ends)
-        values = np.concatenate(self._blocks) if self._blocks else np.empty(0, dtype=np.int32)
-        self._blocks.clear()
+        given = self._values.used
+        offsets, values = self._ends.finish(), self._values.finish()
         names, rank, values = self._ranked(values)
         if compiled:
-            offsets, items = ranked_rows(offsets, values.astype(np.int32, copy=False), rank)
-            table = TransactionTable(
-                offsets=offsets, items=items, vocabulary=Vocabulary(names=tuple(names))
-            )
+            table = ranked_table(offsets, values.astype(np.int32, copy=False), rank, names)
         else:
             table = TransactionTable.from_csr(offsets, rank[values], names)
-        return Collected(table=table, duplicates=self._total - len(table.items))
+        return Collected(table=table, duplicates=given - len(table.items))
 
     def _ranked(
         self, values: npt.NDArray[np.integer]
@@ -145,35 +220,35 @@ class NumberCollector:
         else:
             numbers, values = np.unique(values, return_inverse=True)
             places = np.arange(len(numbers))
-        names = [str(number) for number in numbers.tolist()]
-        order = sorted(range(len(names)), key=names.__getitem__)
+        order = by_text(numbers)
         rank = np.empty(places[-1] + 1 if len(places) else 0, dtype=np.int32)
-        rank[places[order]] = np.arange(len(names), dtype=np.int32)
-        return [names[i] for i in order], rank, values
+        rank[places[order]] = np.arange(len(order), dtype=np.int32)
+        return list(map(str, numbers[order].tolist())), rank, values
 
 
-def ranked_rows(
-    offsets: Int64Array, items: Int32Array, rank: Int32Array
-) -> tuple[Int64Array, Int32Array]:
-    """Return rows of ranks, sorted and without repetitions; overwrites `items`.
+def by_text(numbers: npt.NDArray[np.integer]) -> Int64Array:
+    """Return the order of different numbers of up to 18 digits by their decimal texts.
 
-    >>> offsets, items = ranked_rows(
-    ...     np.array([0, 3, 4]), np.array([2, 0, 2, 1], np.int32), np.array([7, 5, 6], np.int32))
-    >>> offsets.tolist(), items.tolist()
-    ([0, 2, 3], [6, 7, 5])
+    >>> numbers = np.array([2, 10, 1, 100])
+    >>> numbers[by_text(numbers)].tolist()
+    [1, 10, 100, 2]
     """
-    from setveil.kernels.fimi import rank_rows  # noqa: PLC0415  (numba only where it pays)
+    powers = 10 ** np.arange(19, dtype=np.int64)
+    digits = np.maximum(np.searchsorted(powers, numbers, side="right"), 1)
+    # As fractions with as many digits they compare like texts; of equal ones the shorter is first.
+    return np.lexsort((digits, numbers.astype(np.int64) * powers[18 - digits]))
 
-    # Every thread takes rows that hold about as many items as those of the others.
-    shares = np.searchsorted(offsets, np.linspace(0, len(items), THREADS + 1)[1:-1])
-    cuts = [0, *shares.tolist(), len(offsets) - 1]
-    parts = [
-        (offsets[a : b + 1] - offsets[a], items[offsets[a] : offsets[b]]) for a, b in pairwise(cuts)
-    ]
-    with ThreadPoolExecutor(THREADS) as pool:
-        kept = list(pool.map(lambda part: rank_rows(part[0], part[1], rank), parts))
-    if sum(kept) == len(items):
-        return offsets, items
-    lengths = np.concatenate([np.diff(part) for part, _ in parts])
-    merged = np.concatenate([[0], np.cumsum(lengths)])
-    return merged, np.concatenate([part[:n] for (_, part), n in zip(parts, kept, strict=True)])
+
+def ranked_table(
+    offsets: Int64Array, items: Int32Array, rank: Int32Array, names: Sequence[str]
+) -> TransactionTable:
+    """Return the table of rows of ranks, whose names are sorted; overwrites both arrays.
+
+    >>> ranked_table(np.array([0, 2]), np.array([0, 1], np.int32), np.array([1, 0], np.int32),
+    ...              ["a", "b"]).to_rows()
+    [['a', 'b']]
+    """
+    offsets, items = ranked_rows(offsets, items, rank, len(names))
+    return TransactionTable.unchecked(
+        offsets=offsets, items=items, vocabulary=Vocabulary(names=tuple(names))
+    )

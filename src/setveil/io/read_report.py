@@ -124,7 +124,7 @@ class ReadReport:
         return said
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what a run record keeps: the layout and everything that was left out or changed."""
+        """Return what a run record keeps: the layout, and all that was left out or changed."""
         return {
             "layout": self.layout.as_dict(),
             "guessed": self.guessed,

@@ -15,7 +15,6 @@ from setveil.errors import InputError, ParameterError
 from setveil.io.cells import Cells, read_cells, rows_of_codes
 from setveil.io.cleaning import Cleaning, near_duplicates
 from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of
-from setveil.io.identifiers import ColumnSummary
 from setveil.io.json_lines import read_jsonl
 from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout
 from setveil.io.number_lines import read_fimi, read_spmf
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
     from setveil.io.containers import Grid
     from setveil.io.detect import Detection
+    from setveil.io.identifiers import ColumnSummary
 
 POSITIONS, HEADER_SAMPLE = 64, 100
 """Of baskets whose lines are alike: the fields that are searched, and lines that decide."""
@@ -456,7 +456,7 @@ def _row_text(frame: pl.DataFrame, row: int) -> str:
 
 
 def _coded(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> CodedColumn:
-    """Number the texts of a column by the order in which they appear; 0 is an empty cell."""
+    """Return a column with its texts numbered as they appear; 0 is an empty cell."""
     import polars as pl  # noqa: PLC0415
 
     texts = series.cast(pl.String).fill_null("")

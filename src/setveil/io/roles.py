@@ -41,7 +41,8 @@ _DECIMAL = re.compile(
 )
 _DATE = re.compile(
     r"(?:[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:[0-9]{4}|[0-9]{2})"
-    r"|[0-9]{1,2}[ -][A-Za-z]{3,9}[ -][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?:[ T][0-9:.]+(?:Z|[-+][0-9:]+)?(?: ?[AP]M)?)?"
+    r"|[0-9]{1,2}[ -][A-Za-z]{3,9}[ -][0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)"
+    r"(?:[ T][0-9:.]+(?:Z|[-+][0-9:]+)?(?: ?[AP]M)?)?"
 )
 _CODE = re.compile(r"[A-Za-z]{0,6}[-_. ]?[0-9][A-Za-z0-9._\-/]*")
 LONG_TEXT = 60
@@ -341,7 +342,7 @@ class Table:
     def _with_items(
         self, fixed: dict[int, str], free: list[int], given: list[int], options: ReadOptions
     ) -> list[Reading]:
-        """Readings where the user says which columns hold the items."""
+        """Return the readings where the user says which columns hold the items."""
         form = fixed[given[0]]
         shape = "one-hot" if form == "one-hot" else "wide"
         if form == "item" and len(given) == 1:
@@ -358,20 +359,25 @@ class Table:
                     where=self.where,
                     fix="name it with --id, or use --items where every row is a record",
                 )
+        score = BY_NAME if len(ids) <= 1 else TWO_MEANINGS
+        why = [f"items are in {listed([self.names[i] for i in given], 4)}, as asked"]
         return [
             self._reading(
-                shape if place is not None or shape != "long" else "wide",
-                fixed, given, place, BY_NAME if len(ids) <= 1 else TWO_MEANINGS,
-                [f"items are in {listed([self.names[i] for i in given], 4)}, as asked"],
+                "wide" if place is None and shape == "long" else shape,
+                fixed,
+                given,
+                place,
+                score=score,
+                reasons=why,
                 separator=separator,
             )
             for place in (ids or [None])
-        ]  # fmt: skip
+        ]
 
     def _finding_items(
         self, fixed: dict[int, str], free: list[int], options: ReadOptions
     ) -> list[Reading]:
-        """Readings where the items have to be found."""
+        """Return the readings where the items have to be found."""
         if options.format == "one-hot":
             return self._flags(fixed, free, asked=True)
         ids = self._ids(fixed, free)
@@ -479,7 +485,9 @@ class Table:
         why = [f"{listed([self.names[p] for p in places], 3)} are a family of columns"]
         marked = fixed | dict.fromkeys(places, "items" if several else "item")
         return [
-            self._reading("wide", marked, places, place, score, why, separator=several)
+            self._reading(
+                "wide", marked, places, place, score=score, reasons=why, separator=several
+            )
             for place in self._one_id(ids)
         ]
 
@@ -524,7 +532,9 @@ class Table:
         why = [f"the cells of {names} hold several items with {sign!r} between them"]
         marked = fixed | dict.fromkeys(cells, "items")
         place = self._one_id(ids)[0]
-        return self._reading("wide", marked, cells, place, score, why, separator=separator)
+        return self._reading(
+            "wide", marked, cells, place, score=score, reasons=why, separator=separator
+        )
 
     def _flags(
         self,
@@ -534,7 +544,7 @@ class Table:
         asked: bool,
         ids: list[int | None] | None = None,
     ) -> list[Reading]:
-        """Readings as one column of 0 and 1 per item."""
+        """Return the readings as one column of 0 and 1 per item."""
         if ids is None:
             ids = [p for p, role in fixed.items() if role == "record id"]
             if not ids and 0 in free and record_kind(self.names[0]):
@@ -560,7 +570,7 @@ class Table:
         why = [f"{len(marks):,} columns hold only 0 and 1, or yes and no"]
         marked = fixed | dict.fromkeys(marks, "one-hot")
         place = self._one_id(ids)[0]
-        return [self._reading("one-hot", marked, marks, place, BY_FLAGS, why)]
+        return [self._reading("one-hot", marked, marks, place, score=BY_FLAGS, reasons=why)]
 
     def _refuse_nameless(self, marks: list[int]) -> None:
         """Refuse columns that are items and have no name of their own."""
@@ -581,7 +591,7 @@ class Table:
     def _single(
         self, fixed: dict[int, str], safe: list[int], ids: list[int | None]
     ) -> list[Reading]:
-        """Readings with one column of single items: long tables."""
+        """Return the readings with one column of single items: long tables."""
         items = [p for p in safe if self.named and is_item_name(self.names[p])]
         items = [p for p in items if self.columns[p].kind not in {"decimal", "date"}]
         kept: list[int] = []
@@ -606,7 +616,9 @@ class Table:
                 names = f"{self.names[record or 0]!r}", f"{self.names[item]!r}"
                 why = [f"{names[0]} tells which record a row belongs to, {names[1]} is the item"]
                 marked = fixed | {item: "item"}
-                found.append(self._reading("long", marked, [item], record, score, why))
+                found.append(
+                    self._reading("long", marked, [item], record, score=score, reasons=why)
+                )
         return found
 
     def _reading(
@@ -615,9 +627,9 @@ class Table:
         fixed: dict[int, str],
         items: list[int],
         record: int | None,
+        *,
         score: int,
         reasons: list[str],
-        *,
         separator: str = "",
     ) -> Reading:
         """Complete a reading: what is neither id nor item is set aside."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.data.collectors import Collected, collected_pairs
+from setveil.io.column_names import vocabulary
 from setveil.io.identifiers import ColumnSummary
 from setveil.io.roles import CELLS, ONES
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 MISSING = frozenset({"NaN", "nan", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null"})
 """Texts that programs write into the empty cells of a wide table."""
-TOTALS = frozenset(["total", "totals", "sum", "summe", "gesamt", "insgesamt", "somme", "totale", "suma", "totaal"])
+TOTALS = vocabulary("total totals sum summe gesamt insgesamt somme totale suma totaal")
 """What the first cell of a last row says that sums up the others."""
 SAMPLES = 1000
 """How many different values of a column are kept for the search for identities."""
@@ -112,10 +113,10 @@ def assemble(
     >>> texts = ["", "p1", "p2", "flu", "gout"]
     >>> def names(codes):
     ...     return [texts[code] for code in codes]
-    >>> columns = [
-    ...     CodedColumn(name="who", role="record id", codes=np.array([1, 2, 1]), texts=names, size=5),
-    ...     CodedColumn(name="what", role="item", codes=np.array([3, 0, 4]), texts=names, size=5)]
-    >>> assemble(columns, 3, layout, Problems(name="x")).collected.table.to_rows()
+    >>> who = CodedColumn(name="who", role="record id", codes=np.array([1, 2, 1]), texts=names,
+    ...                   size=5)
+    >>> what = CodedColumn(name="what", role="item", codes=np.array([3, 0, 4]), texts=names, size=5)
+    >>> assemble([who, what], 3, layout, Problems(name="x")).collected.table.to_rows()
     [['flu', 'gout'], []]
     """
     notes: list[str] = []
@@ -159,7 +160,7 @@ def assemble(
 
 
 def _used_names(flat: Int32Array, names: list[str]) -> tuple[Int32Array, list[str]]:
-    """Number only the names that occur."""
+    """Return numbers that count only the names that occur, and these names."""
     seen = np.zeros(len(names), dtype=bool)
     seen[flat] = True
     if seen.all():

@@ -1,7 +1,8 @@
 """Eight bytes at a time: what loops over text need, and Python has no words for.
 
 A loop that looks at one byte after the other stops for each at a branch, and where cells or
-numbers end cannot be foreseen. These functions find the end within eight bytes without one.
+numbers end cannot be foreseen. These functions find the end within eight bytes without one. They
+take the first byte of a word for its lowest, as on all processors that numba supports.
 """
 
 from __future__ import annotations
@@ -36,18 +37,44 @@ def _word_at(_typing: Any, text: Any, _place: Any) -> tuple[Any, Callable[..., A
     return types.uint64(text, types.int64), code
 
 
-def _first_mark(_typing: Any, _marks: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ANN401
-    """Return which of eight bytes is the first that is not zero; there must be one."""
+def _lowest_bit(_typing: Any, _word: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ANN401
+    """Return which bit of a word is the lowest that is set; there must be one."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        zeros = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-        return builder.lshr(zeros, ir.Constant(ir.IntType(64), 3))
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
-    return types.int64(types.uint64), code
+    return types.uint64(types.uint64), code
+
+
+def _fetch_ahead(_typing: Any, array: Any, _place: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ANN401
+    """Ask for an entry of an array that will be needed soon, without waiting for it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        entry = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        # To read, to be kept in all caches, data.
+        builder.call(prefetch, [entry, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), code
 
 
 word_at: Any = intrinsic(_word_at)
-first_mark: Any = intrinsic(_first_mark)
+lowest_bit: Any = intrinsic(_lowest_bit)
+fetch_ahead: Any = intrinsic(_fetch_ahead)
+
+
+@compiled
+def first_mark(marks: np.uint64) -> int:
+    """Return which of eight bytes is the first that is not zero; there must be one.
+
+    >>> first_mark(np.uint64(0x8000))
+    1
+    """
+    return np.int64(lowest_bit(marks) >> np.uint64(3))
 
 
 @compiled

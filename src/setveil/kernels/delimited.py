@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from setveil.kernels.byte_words import ONES, first_mark, marks_of, word_at
+from setveil.kernels.byte_words import ONES, fetch_ahead, first_mark, marks_of, word_at
 from setveil.kernels.compiling import compiled
 
 Bytes = npt.NDArray[np.uint8]
@@ -24,6 +24,7 @@ UNFINISHED = 1  # the text ends inside a quoted cell
 MALFORMED = 2  # a row is not as it should be
 FULL = 3  # there is no room for another row
 
+_AHEAD = 16  # cells
 PADDING = 16  # bytes after a text that may be read, though never used
 
 _TAB, _NEWLINE, _RETURN, _BLANK, _QUOTE = 9, 10, 13, 32, 34
@@ -340,6 +341,9 @@ def number_cells(
     mask = np.uint64(len(slots) // 2 - 1)
     limit = len(slots) // 8 * 3  # three quarters: searches stay short, and end
     for cell in range(first, last):
+        # A large table is not in the cache: its slots are asked for before their turn comes.
+        if cell + _AHEAD < last:
+            fetch_ahead(slots, _TWO * (np.uint64(hashes[cell + _AHEAD]) & mask))
         length = lengths[cell]
         if length == 0:
             codes[cell - first] = 0

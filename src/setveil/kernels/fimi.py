@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from setveil.kernels.byte_words import HIGHS, ONES, first_mark, word_at
+from setveil.kernels.byte_words import HIGHS, ONES, first_mark, lowest_bit, word_at
 from setveil.kernels.compiling import compiled
 
 CLEAN = -1
@@ -17,17 +17,19 @@ Int64Array = npt.NDArray[np.int64]
 
 _ZEROS = np.uint64(0x30) * ONES
 _PAST_NINE = np.uint64(0x80 - 10) * ONES  # added to a digit's value, it stays below the highest bit
+_DIGIT_BITS = np.uint64(0x10) * ONES
 _PAIRS = np.uint64(0x00FF00FF00FF00FF)
 _FOURS = np.uint64(0x0000FFFF0000FFFF)
 _EIGHTS = np.uint64(0x00000000FFFFFFFF)
 _WORD = np.uint64(64)
 _EIGHT = np.uint64(8)
 _ONE = np.uint64(1)
-_NONE = np.int32(2**31 - 1)  # larger than any item
+_SIX, _TWELVE, _EIGHTEEN = np.uint64(6), np.uint64(12), np.uint64(18)
+_LOW_SIX = np.uint64(63)
 
 
 @compiled
-def parse_lines(
+def parse_lines(  # noqa: PLR0911  (it says in one line how it ended)
     text: Bytes,
     values: npt.NDArray[np.signedinteger],
     ends: Int64Array,
@@ -72,20 +74,23 @@ def parse_lines(
         digits = np.uint64(0)
         marks = np.uint64(0)
         if place + _EIGHT <= size:
-            # Bytes become the values of digits; others get their highest bit set. The first such
-            # bit is right, whatever is carried into the bytes above it.
-            word = word_at(text, place) ^ _ZEROS
-            marks = ((word + _PAST_NINE) | word) & HIGHS
+            # Digits have a bit that blanks and line ends have not. The next number waits for
+            # nothing but this: where the present one ends.
+            word = word_at(text, place)
+            marks = ~word & _DIGIT_BITS
         if marks != 0:
             digits = np.uint64(first_mark(marks))
             if digits > 0:
-                # The digits move to the upper end: zeros before them do not change the number.
-                # Then pairs, fours and eights of digits are put together, all at once.
-                word <<= _WORD - _EIGHT * digits
+                # The digits move to the upper end, as values; the zeros that come in below do not
+                # change the number. Other signs than digits get their highest bits set.
+                word = (word ^ _ZEROS) << (_WORD - _EIGHT * digits)
+                if ((word + _PAST_NINE) | word) & HIGHS != 0:
+                    return _first_sign(text, place, found, lines, largest)
+                # Pairs, fours and eights of digits are put together, all at once.
                 word = (word * np.uint64(10) + (word >> np.uint64(8))) & _PAIRS
                 word = (word * np.uint64(100) + (word >> np.uint64(16))) & _FOURS
                 number = (word * np.uint64(10_000) + (word >> np.uint64(32))) & _EIGHTS
-        else:  # eight digits or more, or the end of the text
+        else:  # eight digits or more, or other signs, or the end of the text
             number = np.uint64(0)
             while place + digits < size and 48 <= text[place + digits] <= 57:
                 if digits == 18 and text[place] != 48:
@@ -126,142 +131,108 @@ def parse_lines(
 
 
 @compiled
-def rank_rows(offsets: Int64Array, items: Int32Array, rank: Int32Array) -> int:
+def _first_sign(
+    text: Bytes, place: np.uint64, found: np.uint64, lines: np.uint64, largest: np.uint64
+) -> tuple[int, int, int, int]:
+    """Say where the first byte from a digit or other sign on is that does not belong there."""
+    if text[place] == 48 and 48 <= text[place + _ONE] <= 57:
+        return np.int64(found), np.int64(lines), np.int64(largest), np.int64(place + _ONE)
+    while 48 <= text[place] <= 57:
+        place += _ONE
+    return np.int64(found), np.int64(lines), np.int64(largest), np.int64(place)
+
+
+@compiled
+def rank_rows(
+    ends: Int64Array, start: int, items: Int32Array, rank: Int32Array, n_ranks: int
+) -> int:
     """Replace items by their ranks, sort each row and drop repetitions, all in place.
 
-    Items whose rank is negative are dropped. Returns the number of items left; `offsets` follows
-    them.
+    The first row begins at `start`, each other one at the end of the one before. Items whose rank
+    is negative are dropped; all ranks are below `n_ranks`. Returns where the last row ends now;
+    `ends` follows the items.
+
+    Notes
+    -----
+    A row's ranks become bits of a set, which is read off in order and left empty for the next
+    row. Above each 64 words of it a word tells which of them hold bits, and above those again, so
+    that reading off costs little more than the row is long. Nothing is compared: a sort would
+    branch on comparisons that cannot be foreseen, and repetitions fall together by themselves.
 
     Examples
     --------
-    >>> offsets, items = np.array([0, 3, 4]), np.array([2, 0, 2, 1], np.int32)
-    >>> kept = rank_rows(offsets, items, np.array([7, 5, 6], np.int32))
-    >>> offsets.tolist(), items[:kept].tolist()
-    ([0, 2, 3], [6, 7, 5])
+    >>> ends, items = np.array([3, 4]), np.array([2, 0, 2, 1], np.int32)
+    >>> kept = rank_rows(ends, 0, items, np.array([7, 5, 6], np.int32), 8)
+    >>> ends.tolist(), items[:kept].tolist()
+    ([2, 3], [6, 7, 5])
     """
-    longest = 0
-    for row in range(len(offsets) - 1):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    spare = np.empty(longest, dtype=np.int32)
-    kept = 0
-    start = offsets[0]
-    for row in range(len(offsets) - 1):
-        end = offsets[row + 1]
-        # What is kept never overtakes what is read: kept <= place throughout.
-        first = kept
-        last = np.int32(-1)
-        rising = True
-        for place in range(start, end):
-            item = rank[items[place]]
-            items[kept] = item
-            rising &= item > last
-            last = item
-            kept += item >= 0
-        if not rising:
-            sort_row(items, first, kept, spare)
-            # Keep each item that differs from the one before: written always, counted if new.
-            stop = kept
-            kept = first
-            last = np.int32(-1)
-            for place in range(first, stop):
-                item = items[place]
-                items[kept] = item
-                kept += item != last
-                last = item
-        offsets[row + 1] = kept
-        start = end
-    return kept
+    low = np.zeros((n_ranks >> 6) + 1, dtype=np.uint64)  # a bit for each rank
+    middle = np.zeros((n_ranks >> 12) + 1, dtype=np.uint64)  # a bit for each word of `low`
+    high = np.zeros((n_ranks >> 18) + 1, dtype=np.uint64)  # a bit for each word of `middle`
+    # One word mostly is enough, and then a variable serves: a word in memory that each item of a
+    # row changes would have to be awaited each time.
+    single = len(high) == 1
+    kept = np.uint64(start)
+    begin = kept
+    for row in range(np.uint64(len(ends))):
+        end = np.uint64(ends[row])
+        top = np.uint64(0)
+        for place in range(begin, end):
+            given = rank[np.uint64(items[place])]
+            if given >= 0:
+                item = np.uint64(given)
+                low[item >> _SIX] |= _ONE << (item & _LOW_SIX)
+                middle[item >> _TWELVE] |= _ONE << ((item >> _SIX) & _LOW_SIX)
+                if single:
+                    top |= _ONE << (item >> _TWELVE)
+                else:
+                    high[item >> _EIGHTEEN] |= _ONE << ((item >> _TWELVE) & _LOW_SIX)
+        # All items of the row are read: what is kept may now overwrite them.
+        for h in range(np.uint64(len(high))):
+            marked_middles = high[h] | top
+            high[h] = 0
+            while marked_middles != 0:
+                m = (h << _SIX) + lowest_bit(marked_middles)
+                marked_middles &= marked_middles - _ONE  # without the lowest bit
+                marked_lows = middle[m]
+                middle[m] = 0
+                while marked_lows != 0:
+                    w = (m << _SIX) + lowest_bit(marked_lows)
+                    marked_lows &= marked_lows - _ONE
+                    bits = low[w]
+                    low[w] = 0
+                    while bits != 0:
+                        items[kept] = np.int32((w << _SIX) + lowest_bit(bits))
+                        bits &= bits - _ONE
+                        kept += _ONE
+        ends[row] = np.int64(kept)
+        begin = end
+    return np.int64(kept)
 
 
 @compiled
-def sort_row(items: Int32Array, first: int, stop: int, spare: Int32Array) -> None:
-    """Sort some items, with a spare array of at least as many.
+def group_pairs(
+    records: Int64Array, items: Int32Array, starts: Int64Array, grouped: Int32Array
+) -> None:
+    """Put the items of each record together, in the order in which they come.
 
-    Eights are sorted by a network and then merged. Neither branches on a comparison: in short
-    rows there is nothing to foresee, and a wrong guess costs more than the comparison.
+    Parameters
+    ----------
+    records, items
+        Pairs of a record's and an item's number.
+    starts
+        Where the items of each record begin; afterwards, where they end.
+    grouped
+        Receives the items.
 
-    >>> items = np.array([9, 5, 3, 4, 0], np.int32)
-    >>> sort_row(items, 1, 4, np.empty(3, np.int32))
-    >>> items.tolist()
-    [9, 3, 4, 5, 0]
+    Examples
+    --------
+    >>> grouped = np.empty(3, np.int32)
+    >>> group_pairs(np.array([1, 0, 1]), np.array([7, 8, 9], np.int32), np.array([0, 1]), grouped)
+    >>> grouped.tolist()
+    [8, 7, 9]
     """
-    for begin in range(first, stop, 8):
-        _sort_eight(items, begin, min(begin + 8, stop))
-    width = 8
-    while width < stop - first:
-        # Invariant: runs of `width` items are sorted. Two become one; the first moves out first.
-        for begin in range(first, stop - width, 2 * width):
-            middle = begin + width
-            end = min(middle + width, stop)
-            if items[middle - 1] <= items[middle]:
-                continue
-            for k in range(width):
-                spare[k] = items[begin + k]
-            left, right, out = 0, middle, begin
-            while left < width and right < end:
-                a = spare[left]
-                b = items[right]
-                items[out] = min(a, b)
-                left += a <= b
-                right += a > b
-                out += 1
-            while left < width:
-                items[out] = spare[left]
-                left += 1
-                out += 1
-        width *= 2
-
-
-@compiled
-def _sort_eight(items: Int32Array, first: int, stop: int) -> None:
-    """Sort up to eight items by Batcher's network of 19 comparisons; up to four by one of five."""
-    n = stop - first
-    if n < 2:
-        return
-    a = items[first]
-    b = items[first + 1]
-    c = items[first + 2] if n > 2 else _NONE
-    d = items[first + 3] if n > 3 else _NONE
-    a, b = min(a, b), max(a, b)
-    c, d = min(c, d), max(c, d)
-    a, c = min(a, c), max(a, c)
-    b, d = min(b, d), max(b, d)
-    b, c = min(b, c), max(b, c)
-    if n <= 4:
-        items[first] = a
-        items[first + 1] = b
-        if n > 2:
-            items[first + 2] = c
-        if n > 3:
-            items[first + 3] = d
-        return
-    e = items[first + 4]
-    f = items[first + 5] if n > 5 else _NONE
-    g = items[first + 6] if n > 6 else _NONE
-    h = items[first + 7] if n > 7 else _NONE
-    e, f = min(e, f), max(e, f)
-    g, h = min(g, h), max(g, h)
-    e, g = min(e, g), max(e, g)
-    f, h = min(f, h), max(f, h)
-    f, g = min(f, g), max(f, g)
-    # Both fours are sorted: merge them.
-    a, e = min(a, e), max(a, e)
-    b, f = min(b, f), max(b, f)
-    c, g = min(c, g), max(c, g)
-    d, h = min(d, h), max(d, h)
-    c, e = min(c, e), max(c, e)
-    d, f = min(d, f), max(d, f)
-    b, c = min(b, c), max(b, c)
-    d, e = min(d, e), max(d, e)
-    f, g = min(f, g), max(f, g)
-    items[first] = a
-    items[first + 1] = b
-    items[first + 2] = c
-    items[first + 3] = d
-    items[first + 4] = e
-    if n > 5:
-        items[first + 5] = f
-    if n > 6:
-        items[first + 6] = g
-    if n > 7:
-        items[first + 7] = h
+    for pair in range(len(records)):
+        record = records[pair]
+        grouped[starts[record]] = items[pair]
+        starts[record] += 1

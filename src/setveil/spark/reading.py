@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from setveil.engine.spark import Spark, spoken_errors
 from setveil.errors import InputError, ParameterError
-from setveil.io.delimited import checked_delimiter
 from setveil.io.column_names import is_item_name, record_kind
+from setveil.io.delimited import checked_delimiter
 from setveil.io.layout import listed
 from setveil.io.roles import resolve
 from setveil.spark.sources import check_source, place_of, reader_of
@@ -123,7 +123,9 @@ def _only(header: list[str], what: str, where: str) -> str:
         said = f"there is no column for the {what} among {listed(header)}"
         if found:
             said = f"the columns {listed(found)} may all be the {what}"
-        raise InputError(said, where=where, fix=f"name the column with --{what} ({what}= in Python)")
+        raise InputError(
+            said, where=where, fix=f"name the column with --{what} ({what}= in Python)"
+        )
     return found[0]
 
 

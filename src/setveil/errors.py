@@ -22,7 +22,9 @@ class SetveilError(Exception):
         message = f"{where}: {what}" if where else what
         if fix:
             end = "" if fix.endswith("?") else "."
-            message = f"{message.rstrip('.')}. To fix: {fix.rstrip('.')}{end}"
+            # What takes several lines keeps its remedy on a line of its own.
+            between = "\n" if "\n" in message else " " if message.endswith("?") else ". "
+            message = f"{message.rstrip('.')}{between}To fix: {fix.rstrip('.')}{end}"
         super().__init__(message)
 
 

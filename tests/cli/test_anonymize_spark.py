@@ -76,3 +76,21 @@ def test_what_the_leaf_counts_tell_is_said(clinic):
         found = clinic.run("anonymize", "gather", data, *options, "--engine", engine)
         assert found.exit_code == 0, found.output
         assert "the leaf counts of the release grow by 1" in " ".join(found.output.split())
+
+
+def test_identities_stop_it_there_too(clinic):
+    folder = clinic.folder / "mails"
+    folder.mkdir()
+    rows = [{"id": n, "item": item} for n in range(8) for item in ("flu", f"user{n}@example.org")]
+    pl.DataFrame(rows).write_parquet(folder / "a.parquet")
+    options = ["--k", 2, "-o", clinic.release, "--engine", "spark"]
+    found = clinic.run("anonymize", "disassociate", folder, *options)
+    assert found.exit_code == 2, found.output
+    assert "e-mail addresses" in found.output
+    assert "user1@" not in found.output
+    assert not clinic.release.exists()
+    found = clinic.run("anonymize", "disassociate", folder, *options, "--allow-identifiers")
+    assert found.exit_code == 0, found.output
+    found = clinic.run("anonymize", "disassociate", folder, *options, "--force", "--normalize")
+    assert found.exit_code == 2
+    assert "--normalize does not go with records that stay on Spark" in found.output

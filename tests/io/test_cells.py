@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from setveil.data import row_order
 from setveil.data.problems import Problems
 from setveil.data.sources import Source, text_lines
 from setveil.errors import InputError, ParameterError
 from setveil.io import cells as module
-from setveil.io.cells import TextPool, read_cells
+from setveil.io.cells import Cells, TextPool, pairs_of_codes, read_cells, rows_of_codes
 from setveil.io.delimited import records
 
 PIECES = st.sampled_from(
@@ -154,6 +155,53 @@ def test_the_keys_do_not_show(path, monkeypatch):
         monkeypatch.setattr(module.secrets, "randbits", lambda _, key=key: key)
         seen.append(outcome(path, ",", "raise", {}))
     assert seen[0] == seen[1] == seen[2]
+
+
+def test_clean_text_is_not_read_in_plain_python(path, monkeypatch):
+    path.write_text('a,"b, ""c"""\r\n\n"new\nline",d\n' * 500, encoding="utf-8")
+    expected = both(path, ",", "raise", {"width": 2})
+    monkeypatch.setattr(module, "PLAIN_LIMIT", -1)
+    monkeypatch.setattr(module, "BLOCK", 100)
+    monkeypatch.setattr(module._Compiled, "_read_carefully", None)
+    assert outcome(path, ",", "raise", {"width": 2}) == expected
+
+
+@given(st.lists(st.lists(st.sampled_from(["", "b", "a", "é", "10", "9"]), max_size=9), max_size=9))
+def test_rows_of_codes_are_sets_of_texts(rows):
+    for limit in (1, 1000):
+        texts = ["", "é", "10", "b", "9", "a"]
+        codes = np.array([texts.index(text) for row in rows for text in row], dtype=np.int32)
+        ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        cells = Cells(codes=codes, pool=TextPool.of(texts), row_ends=ends)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "COMPILED", limit)
+            done = rows_of_codes(cells)
+        assert done.table.to_rows() == [sorted(set(row) - {""}) for row in rows]
+        filled = sum(text != "" for row in rows for text in row)
+        assert done.duplicates == filled - len(done.table.items)
+
+
+PAIRS = st.tuples(st.sampled_from(["p1", "p2", "b"]), st.sampled_from(["", "b", "a", "NA", "p1"]))
+
+
+@given(st.lists(PAIRS, max_size=30), st.sampled_from([(), ("NA",)]))
+def test_pairs_of_codes_are_the_records_of_their_ids(pairs, missing):
+    left_out = {"", *missing}
+    expected = {}
+    for record, item in pairs:
+        expected.setdefault(record, []).extend([item] if item not in left_out else [])
+    texts = ["", "NA", "p2", "b", "a", "p1"]
+    for limit in (1, 1000):
+        codes = np.array([texts.index(text) for pair in pairs for text in pair], dtype=np.int32)
+        cells = Cells(codes=codes, pool=TextPool.of(texts), width=2)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "COMPILED", limit)
+            patch.setattr(row_order, "COMPILED", limit)
+            done = pairs_of_codes(cells, missing=missing)
+        assert done.table.to_rows() == [sorted(set(items)) for items in expected.values()]
+        assert done.duplicates == sum(map(len, expected.values())) - len(done.table.items)
+        held = {item for items in expected.values() for item in items}
+        assert done.table.vocabulary.names == tuple(sorted(held))
 
 
 def test_a_quoted_cell_may_span_many_blocks(path):

@@ -169,7 +169,7 @@ def refuse_identifiers(
         )
         return
     raise InputError(
-        "what would be published looks like identities\n" + "\n".join(lines) + "\n",
+        "what would be published looks like identities:\n" + "\n".join(lines),
         where=where,
         fix=_ways_on(found),
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.row_order import COMPILED, grouped_pairs
+from setveil.data.row_order import grouped_pairs
 from setveil.data.table import TransactionTable
 
 if TYPE_CHECKING:
@@ -101,9 +101,6 @@ def collected_pairs(
     >>> collected_pairs(2, np.array([1, 0]), np.array([0, 0], np.int32), ["a"]).table.to_rows()
     [['a'], ['a']]
     """
-    if np.any(rows[1:] < rows[:-1]) and len(rows) < COMPILED:
-        order = np.argsort(rows, kind="stable")
-        rows, flat = rows[order], flat[order]
     offsets, flat = grouped_pairs(n_records, rows, flat)
     table = TransactionTable.from_csr(offsets, flat, names)
     return Collected(table=table, duplicates=len(flat) - len(table.items))

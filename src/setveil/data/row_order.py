@@ -54,20 +54,43 @@ def ranked_rows(
 
 
 def grouped_pairs(
-    n_records: int, records: Int64Array, items: Int32Array
+    n_records: int, records: npt.NDArray[np.integer], items: Int32Array
 ) -> tuple[Int64Array, Int32Array]:
-    """Return rows from pairs of a record's and an item's number: a counting sort.
+    """Return rows from pairs of a record's and an item's number; items keep their order.
 
     >>> offsets, items = grouped_pairs(2, np.array([1, 0, 1]), np.array([7, 8, 9], np.int32))
     >>> offsets.tolist(), items.tolist()
     ([0, 1, 3], [8, 7, 9])
     """
-    from setveil.kernels.fimi import group_pairs  # noqa: PLC0415  (numba only where it pays)
-
     offsets = np.zeros(n_records + 1, dtype=np.int64)
-    np.cumsum(np.bincount(records, minlength=n_records), out=offsets[1:])
-    if np.all(records[1:] >= records[:-1]):
+    if len(items) < COMPILED:
+        np.cumsum(np.bincount(records, minlength=n_records), out=offsets[1:])
+        if np.any(records[1:] < records[:-1]):
+            items = items[np.argsort(records, kind="stable")]
         return offsets, items
-    grouped = np.empty_like(items)
-    group_pairs(records, items, offsets[:-1].copy(), grouped)
+    from setveil.kernels.fimi import count_pairs, group_pairs  # noqa: PLC0415  (numba)
+
+    numbers = records.astype(np.int32, copy=False)
+    if count_pairs(numbers, offsets):
+        return offsets, items
+    grouped = np.empty(len(items), dtype=np.int32)
+    group_pairs(numbers, items, offsets[:-1].copy(), grouped)
     return offsets, grouped
+
+
+def number_in_place(codes: Int32Array, size: int) -> int:
+    """Replace codes by numbers in the order of their first appearance; return how many there are.
+
+    `size` is more than any code.
+
+    >>> codes = np.array([9, 4, 9], np.int32)
+    >>> number_in_place(codes, 10), codes.tolist()
+    (2, [0, 1, 0])
+    """
+    if len(codes) < COMPILED:
+        known: dict[int, int] = {}
+        codes[:] = [known.setdefault(code, len(known)) for code in codes.tolist()]
+        return len(known)
+    from setveil.kernels.fimi import number_codes  # noqa: PLC0415  (numba only where it pays)
+
+    return number_codes(codes, np.full(size, -1, dtype=np.int32))

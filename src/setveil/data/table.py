@@ -209,6 +209,12 @@ class TransactionTable:
         object.__setattr__(table, "reading", reading)
         return table
 
+    def with_reading(self, reading: ReadReport) -> TransactionTable:
+        """Return the table with a report of how it was read; nothing is checked again."""
+        return TransactionTable.unchecked(
+            offsets=self.offsets, items=self.items, vocabulary=self.vocabulary, reading=reading
+        )
+
     def _steps(self) -> npt.NDArray[np.int32]:
         """Differences between neighbours of the same row (positive where rows meet)."""
         steps = np.diff(self.items)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.data.collectors import Collected
-from setveil.data.row_order import COMPILED, THREADS
+from setveil.data.row_order import COMPILED, THREADS, grouped_pairs, number_in_place
 from setveil.data.sources import Source, block_lines
 from setveil.data.table import TransactionTable
 from setveil.errors import ParameterError
@@ -28,7 +28,7 @@ from setveil.io.delimited import BLANKS, checked_delimiter, field_place, records
 from setveil.io.numbers import GrowingArray, known_size, ranked_table
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
     from setveil.data.problems import Problems
     from setveil.data.table import Int32Array, Int64Array
@@ -248,17 +248,51 @@ def rows_of_codes(cells: Cells) -> Collected:
     >>> done.table.to_rows(), done.duplicates
     ([['a', 'b'], []], 1)
     """
-    names = cells.pool.texts()
-    given = int(np.count_nonzero(cells.codes))
-    if len(cells.codes) < COMPILED:
-        filled = cells.codes > 0
-        offsets = np.concatenate([[0], np.cumsum(filled)])[cells.ends]
-        table = TransactionTable.from_csr(offsets, cells.codes[filled] - 1, names[1:])
-    else:
-        order = sorted(range(1, len(names)), key=names.__getitem__)
-        rank = np.full(len(names), -1, dtype=np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        table = ranked_table(cells.ends, cells.codes, rank, [names[code] for code in order])
+    used = np.ones(len(cells.pool), dtype=bool)
+    return _table_of(cells.ends, cells.codes, used, cells.pool)
+
+
+def pairs_of_codes(cells: Cells, *, missing: Collection[str] = ()) -> Collected:
+    """Return the table of rows of a record's id and an item, in this order.
+
+    Records come in the order of their first rows. An empty item, or one of the texts that stand
+    for a `missing` one, only makes sure that the record exists. The codes are used up.
+
+    >>> cells = Cells(codes=np.array([1, 2, 3, 0, 1, 4], np.int32), width=2,
+    ...               pool=TextPool.of(["", "p2", "flu", "p1", "gout"]))
+    >>> pairs_of_codes(cells).table.to_rows()
+    [['flu', 'gout'], []]
+    """
+    ids, items = cells.column(0), cells.column(1)
+    n_records = number_in_place(ids, len(cells.pool))
+    used = np.zeros(len(cells.pool), dtype=bool)
+    used[items] = True
+    if missing:
+        codes = np.flatnonzero(used)
+        used[codes] = [text not in missing for text in cells.pool.texts(codes)]
+    offsets, flat = grouped_pairs(n_records, ids, items)
+    return _table_of(offsets, np.ascontiguousarray(flat), used, cells.pool)
+
+
+def _table_of(
+    offsets: Int64Array, codes: Int32Array, used: npt.NDArray[np.bool_], pool: TextPool
+) -> Collected:
+    """Return the table of rows of codes; those that are not to be used are left out."""
+    used[0] = False
+    chosen = np.flatnonzero(used)
+    texts = pool.texts(chosen)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    names = [texts[i] for i in order]
+    rank = np.full(len(pool), -1, dtype=np.int32)
+    rank[chosen[order]] = np.arange(len(order), dtype=np.int32)
+    if len(codes) < COMPILED:
+        ranks = rank[codes]
+        filled = ranks >= 0
+        offsets = np.concatenate([[0], np.cumsum(filled)])[offsets]
+        table = TransactionTable.from_csr(offsets, ranks[filled], names)
+        return Collected(table=table, duplicates=int(filled.sum()) - len(table.items))
+    given = int(np.count_nonzero(used[codes]))
+    table = ranked_table(offsets, codes, rank, names)
     return Collected(table=table, duplicates=given - len(table.items))
 
 

@@ -36,6 +36,8 @@ MARGIN = 25
 """How far the best reading must be ahead of the next."""
 PLAUSIBLE = 40
 """Below this a reading is shown, but never taken without being asked for."""
+PERHAPS = 50
+"""For baskets whose first line may name columns."""
 SHOWN = 3
 _NUMBERS = re.compile(r"[ \t]*(?:(?:0|[1-9][0-9]*)(?:[ \t]+|$))*")
 _SEQUENCE = re.compile(r"[ \t]*(?:(?:[0-9]+|-[12])(?:[ \t]+|$))+")
@@ -92,7 +94,8 @@ class Candidate:
         if layout.format == "basket" and layout.names("record id"):
             return "one line per record, its number first, then its items"
         if layout.format == "basket":
-            return "one line per record, every cell is an item"
+            below = ", below a line of names" if layout.header else ""
+            return f"one line per record{below}, every cell is an item"
         return {"fimi": "one line per record, every number is an item"}.get(
             layout.format, f"the format {layout.format}"
         )
@@ -120,16 +123,21 @@ class Detection:
     @property
     def best(self) -> Candidate:
         """The most plausible candidate; an error where nothing decides."""
-        if not self.candidates:
+        first = self.candidates[0] if self.candidates else None
+        rivals = [c for c in self.candidates[1:] if first and first.score - c.score < MARGIN]
+        if first is not None and rivals:
+            raise InputError(self._question([first, *rivals]))
+        if first is None or first.score < PLAUSIBLE:
+            last = ""
+            if first is not None:
+                said = first.described().removeprefix("one line per record, ")
+                last = f"; if {said}, add {first.option}"
             raise InputError(
                 self.why_not or "it is not clear how this file is laid out",
                 where=self.name,
-                fix="name its columns with --id and --item or --items, or its --format",
+                fix="name the columns that hold the items with --items, and the one that tells "
+                f"records apart with --id{last}",
             )
-        first = self.candidates[0]
-        rivals = [c for c in self.candidates[1:] if first.score - c.score < MARGIN]
-        if rivals or first.score < PLAUSIBLE:
-            raise InputError(self._question([first, *rivals]))
         return first
 
     @property
@@ -139,7 +147,7 @@ class Detection:
 
     def _question(self, choices: list[Candidate]) -> str:
         """Return the choices with previews, and what to write for each."""
-        ways = {1: "one way only, and not surely", 2: "two ways", 3: "three ways"}
+        ways = {2: "two ways", 3: "three ways"}
         lines = [f"{self.name} can be read in {ways.get(len(choices), 'several ways')}:"]
         for letter, choice in zip("ABCDEF", choices, strict=False):
             shown = ", ".join("{" + ", ".join(map(_cut, r[:5])) + "}" for r in choice.records)
@@ -592,7 +600,8 @@ class _TextDetection:
     def _basket(self) -> None:
         options = self.options
         delimiter = options.delimiter or self._basket_delimiter()
-        rows = [_trimmed(row) for row in self.sample.rows(delimiter)]
+        given = self.sample.rows(delimiter)
+        rows = [_trimmed(row) for row in given]
         if not any(rows):
             if options.format == "basket" or not self.candidates:
                 self._add_basket([], delimiter, 90, "as asked")
@@ -615,18 +624,23 @@ class _TextDetection:
             why = "the first field of each line is a number of its own"
             self._add_basket(rows, delimiter, 90, why, lead=True)
         else:
-            score, why = self._basket_score(rows, lengths, table=table)
+            # Rows that are filled up with empty cells are rows of a table.
+            ragged = len({len(row) for row in given}) > 1
+            score, why = self._basket_score(rows, lengths, ragged=ragged, table=table)
             if delimiter == " " and not options.delimiter and _fixed_width(self.sample.filled):
                 score, why = 5, "words with spaces between them"
                 self.why_not = "columns seem to be aligned with spaces; save the table as CSV"
             self._add_basket(rows, delimiter, score, why)
+            if score == PERHAPS:  # the first line may name columns as well as be a record
+                self._add_basket(rows, delimiter, PERHAPS, why, header=True)
 
-    def _basket_score(self, rows: Rows, lengths: list[int], *, table: bool) -> tuple[int, str]:
+    def _basket_score(
+        self, rows: Rows, lengths: list[int], *, ragged: bool, table: bool
+    ) -> tuple[int, str]:
         """Return how plausible it is that every cell is an item, and why."""
         strength = header_strength(rows[0], rows[1:])
-        ragged = len(lengths) > 1
         why = f"lines have {lengths[0]} to {lengths[-1]} fields"
-        if not ragged:
+        if len(lengths) == 1:
             many = "s" * (lengths[0] != 1)
             why = f"all lines have {lengths[0]} field{many} of the same kind"
         if strength == 2 and (table or not ragged):
@@ -636,7 +650,7 @@ class _TextDetection:
         if len(rows) == 1 and not strength and not table:
             return 90, "there is one line, and it names no columns"
         if _alike(rows):
-            return {0: 85, 1: 50}.get(strength, 5), why
+            return {0: 85, 1: PERHAPS}.get(strength, 5), why
         return 20, "every cell is an item"
 
     def _add_basket(
@@ -659,6 +673,7 @@ class _TextDetection:
             option += f" --id {place + 1}"
         if delimiter == " ":
             option += " --delimiter space"
+        option += {True: " --header", False: ""}[header]
         layout = Layout(
             format="basket",
             delimiter=delimiter,

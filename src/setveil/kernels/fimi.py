@@ -212,7 +212,7 @@ def rank_rows(
 
 @compiled
 def group_pairs(
-    records: Int64Array, items: Int32Array, starts: Int64Array, grouped: Int32Array
+    records: Int32Array, items: Int32Array, starts: Int64Array, grouped: Int32Array
 ) -> None:
     """Put the items of each record together, in the order in which they come.
 
@@ -228,7 +228,8 @@ def group_pairs(
     Examples
     --------
     >>> grouped = np.empty(3, np.int32)
-    >>> group_pairs(np.array([1, 0, 1]), np.array([7, 8, 9], np.int32), np.array([0, 1]), grouped)
+    >>> group_pairs(
+    ...     np.array([1, 0, 1], np.int32), np.array([7, 8, 9], np.int32), np.array([0, 1]), grouped)
     >>> grouped.tolist()
     [8, 7, 9]
     """
@@ -236,3 +237,49 @@ def group_pairs(
         record = records[pair]
         grouped[starts[record]] = items[pair]
         starts[record] += 1
+
+
+@compiled
+def count_pairs(records: Int32Array, offsets: Int64Array) -> bool:
+    """Add up where the rows of records end that pairs name; tell whether pairs are in order.
+
+    `offsets` holds zeros, one more than there are records.
+
+    >>> offsets = np.zeros(4, np.int64)
+    >>> count_pairs(np.array([2, 0, 2], np.int32), offsets), offsets.tolist()
+    (False, [0, 1, 1, 3])
+    """
+    ordered = True
+    last = 0
+    for pair in range(len(records)):
+        record = records[pair]
+        offsets[record + 1] += 1
+        ordered &= record >= last
+        last = record
+    for record in range(1, len(offsets)):
+        offsets[record] += offsets[record - 1]
+    return ordered
+
+
+@compiled
+def number_codes(codes: Int32Array, numbers: Int32Array) -> int:
+    """Replace codes by numbers in the order of their first appearance; return how many there are.
+
+    `numbers` holds -1 for each possible code, and afterwards the number of each that occurs.
+
+    Examples
+    --------
+    >>> codes = np.array([9, 4, 9], np.int32)
+    >>> number_codes(codes, np.full(10, -1, np.int32)), codes.tolist()
+    (2, [0, 1, 0])
+    """
+    known = np.int32(0)
+    for place in range(len(codes)):
+        code = codes[place]
+        number = numbers[code]
+        if number < 0:
+            number = known
+            numbers[code] = number
+            known += np.int32(1)
+        codes[place] = number
+    return known

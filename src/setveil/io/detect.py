@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -215,14 +216,21 @@ class Sample:
         """The lines that are not blank, without what may be left of their ends."""
         return [line.removesuffix("\r") for line in self.lines if line.strip()]
 
+    @cached_property
+    def _split(self) -> dict[str, Rows]:
+        return {}
+
     def all_rows(self, delimiter: str) -> Rows:
         """Split the lines up to the first malformed one; blank ones have one empty cell."""
+        if delimiter in self._split:
+            return self._split[delimiter]
         problems = Problems(name="", on_error="skip")
         found = []
         for _, text, cells in records(iter(enumerate(self.lines, 1)), delimiter, problems):
             if problems.count:  # perhaps only a quoted field that the sample cuts off
                 break
             found.append(cells if text.strip() else [""])
+        self._split[delimiter] = found
         return found
 
     def rows(self, delimiter: str) -> Rows:

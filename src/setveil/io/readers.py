@@ -20,7 +20,7 @@ from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout
 from setveil.io.number_lines import read_fimi, read_spmf
 from setveil.io.read_report import ReadReport
 from setveil.io.roles import header_strength
-from setveil.io.tables import CodedColumn, assemble
+from setveil.io.tables import CodedColumn, Flags, assemble
 
 if TYPE_CHECKING:
     import os
@@ -341,19 +341,28 @@ def _read_table(
     source: Source, layout: Layout, problems: Problems
 ) -> tuple[Collected, list[ColumnSummary]]:
     """Read the rows of a text table."""
-    wanted = layout.places("record id", "item", "items", "one-hot")
     record = layout.places("record id")
+    flagged = layout.places("one-hot")
+    own = record + layout.places("item", "items")
     cells = read_cells(
         source,
         layout.delimiter,
         problems,
         width=len(layout.columns),
         short="pad" if layout.format == "wide" else "error",
-        columns=wanted,
+        columns=own + flagged,
         required={place: layout.columns[place].name for place in record},
         skip_lines=layout.skip + layout.header,
-        lines=layout.format == "one-hot",
+        lines=bool(flagged),
     )
+    flags = None
+    if flagged:
+        flags = Flags(
+            names=[layout.columns[place].name for place in flagged],
+            codes=cells.codes.reshape(-1, cells.width)[:, len(own) :],
+            texts=cells.pool.texts,
+            size=len(cells.pool),
+        )
     columns = [
         CodedColumn(
             name=layout.columns[place].name,
@@ -364,9 +373,9 @@ def _read_table(
             size=len(cells.pool),
             named=layout.header,
         )
-        for i, place in enumerate(wanted)
+        for i, place in enumerate(own)
     ]
-    done = assemble(columns, len(cells), layout, problems, cells.lines)
+    done = assemble(columns, len(cells), layout, problems, flags=flags, lines=cells.lines)
     for n, what in ((cells.blank, "blank line"), (cells.padded, "short row")):
         if n:
             verb = "left out" if what == "blank line" else "filled up with empty cells"
@@ -445,10 +454,32 @@ def _assemble_grid(
     if any(isinstance(each.dtype, (pl.List, pl.Array)) for each in series.values()):
         return _assemble_lists(series, layout, problems), []
     typed = grid.header is not None
-    columns = [_coded(each, layout, place, typed=typed) for place, each in series.items()]
-    rows = len(columns[0].codes) if columns else 0
-    done = assemble(columns, rows, layout, problems)
+    coded = [_coded(each, layout, place, typed=typed) for place, each in series.items()]
+    rows = len(coded[0].codes) if coded else 0
+    columns = [column for column in coded if column.role != "one-hot"]
+    flags = _joined_flags([column for column in coded if column.role == "one-hot"])
+    done = assemble(columns, rows, layout, problems, flags=flags)
     return done.collected, done.columns
+
+
+def _joined_flags(columns: list[CodedColumn]) -> Flags | None:
+    """Return columns of 0 and 1 with one numbering of what their cells say."""
+    if not columns:
+        return None
+    known: dict[str, int] = {"": 0}
+    codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int32)
+    for place, column in enumerate(columns):
+        used = column.used()
+        number = np.zeros(max(column.size, 1), dtype=np.int32)
+        number[used] = [known.setdefault(text, len(known)) for text in column.texts(used)]
+        codes[:, place] = number[column.codes]
+    said = list(known)
+    return Flags(
+        names=[column.name for column in columns],
+        codes=codes,
+        texts=lambda chosen: [said[int(code)] for code in np.asarray(chosen)],
+        size=len(said),
+    )
 
 
 def _row_text(frame: pl.DataFrame, row: int) -> str:

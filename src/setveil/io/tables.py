@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array
     from setveil.io.layout import Layout
 
+    BoolArray = npt.NDArray[np.bool_]
     Texts = Callable[[npt.ArrayLike], list[str]]
 
 MISSING = frozenset({"NaN", "nan", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null"})
@@ -75,6 +76,51 @@ class CodedColumn:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    """Columns of 0 and 1, one per item: a code for each cell, and what the codes stand for."""
+
+    names: list[str]
+    codes: Int32Array
+    texts: Texts
+    size: int
+
+    def marks(self, problems: Problems, lines: Int64Array | None) -> tuple[BoolArray, BoolArray]:
+        """Return which cells say yes, and which rows have a cell that says neither; report these.
+
+        >>> from setveil.data.problems import Problems
+        >>> flags = Flags(names=["flu", "gout"], codes=np.array([[1, 2], [1, 0]], np.int32),
+        ...               texts=lambda codes: [["", "yes", "0"][code] for code in codes], size=3)
+        >>> yes, wrong = flags.marks(Problems(name="x"), None)
+        >>> yes.tolist(), wrong.tolist()
+        ([[True, False], [True, False]], [False, False])
+        """
+        seen = np.zeros(max(self.size, 1), dtype=bool)
+        seen[self.codes] = True
+        seen[0] = False
+        used = np.flatnonzero(seen)
+        texts = self.texts(used)
+        says_yes = np.zeros(len(seen), dtype=bool)
+        says_yes[used] = [text in ONES for text in texts]
+        neither = np.zeros(len(seen), dtype=bool)
+        neither[used] = [text not in CELLS for text in texts]
+        wrong: BoolArray = np.zeros(len(self.codes), dtype=bool)
+        if neither.any():
+            bad = neither[self.codes]
+            wrong = np.asarray(bad.any(axis=1))
+            for row in np.flatnonzero(wrong).tolist():
+                place = int(bad[row].argmax())
+                problems.add(
+                    f"is neither 0 nor 1 (item {self.names[place]!r})",
+                    line=0 if lines is None else int(lines[row]),
+                    row=row + 1 if lines is None else 0,
+                    text=self.texts([self.codes[row, place]])[0],
+                    fix="write 0 or 1, false or true, no or yes, or nothing for 0; a column that "
+                    "is not an item can be set aside with --ignore",
+                )
+        return says_yes[self.codes], wrong
+
+
 @dataclass(kw_only=True)
 class Assembled:
     """Records put together from columns, and what is known of these."""
@@ -100,11 +146,14 @@ def assemble(
     rows: int,
     layout: Layout,
     problems: Problems,
+    *,
+    flags: Flags | None = None,
     lines: Int64Array | None = None,
 ) -> Assembled:
     """Put records together from the columns of a table.
 
-    `lines` are the numbers of the lines on which the rows begin, where they come from a text.
+    `flags` are the columns of 0 and 1. `lines` are the numbers of the lines on which the rows
+    begin, where they come from a text.
 
     >>> from setveil.data.problems import Problems
     >>> from setveil.io.layout import Column, Layout
@@ -120,7 +169,9 @@ def assemble(
     [['flu', 'gout'], []]
     """
     notes: list[str] = []
-    wrong = _unreadable(columns, rows, problems, lines)
+    wrong = np.zeros(rows, dtype=bool)
+    if flags is not None:
+        yes, wrong = flags.marks(problems, lines)
     if _is_total(columns, rows):
         wrong[-1] = True
         notes.append("The last row sums up the others and was left out.")
@@ -130,21 +181,23 @@ def assemble(
     names = _Names()
     held: list[Int64Array] = []
     items: list[Int32Array] = []
-    summaries: list[ColumnSummary] = []
+    if flags is not None:
+        where, places = np.nonzero(yes[~wrong] if wrong.any() else yes)
+        held.append(where)
+        items.append(names.of(flags.names)[places])
+    missing = MISSING if layout.format == "wide" else frozenset()
+    for group in _sharing(columns):
+        where, numbers = _single_items(group, names, missing, notes)
+        held.append(where)
+        items.append(numbers)
     for column in columns:
-        if column.role == "one-hot":
-            where = _flagged(column)
-            if len(where):
-                held.append(where)
-                items.append(np.full(len(where), names.of([column.name])[0], dtype=np.int32))
-        elif column.role in {"item", "items"}:
-            used = column.used()
-            summaries.append(column.summary(used))
-            where, numbers = _listed(column, used, names)
-            if layout.format == "wide":
-                where, numbers = _without_missing(where, numbers, names, notes, column.name)
+        if column.role == "items":
+            where, numbers = _listed_items(column, names)
             held.append(where)
             items.append(numbers)
+    summaries = [
+        column.summary(column.used()) for column in columns if column.role in {"item", "items"}
+    ]
     record_of, n_records = _records(columns, rows)
     flat = np.concatenate(items) if items else np.empty(0, dtype=np.int32)
     place = np.concatenate(held) if held else np.empty(0, dtype=np.int64)
@@ -180,23 +233,6 @@ def _is_total(columns: Sequence[CodedColumn], rows: int) -> bool:
     return text.strip().rstrip(":").casefold() in TOTALS
 
 
-def _without_missing(
-    where: Int64Array, numbers: Int32Array, names: _Names, notes: list[str], column: str
-) -> tuple[Int64Array, Int32Array]:
-    """Leave out what programs write into empty cells, and say so."""
-    missing = [names.numbers[text] for text in MISSING if text in names.numbers]
-    gone = np.isin(numbers, missing) if missing else np.zeros(0, dtype=bool)
-    n = int(gone.sum())
-    if not n:
-        return where, numbers
-    shown = sorted({text for text in MISSING if text in names.numbers})
-    notes.append(
-        f"{n:,} cell{'s' * (n != 1)} of {column!r} with {' or '.join(map(repr, shown))} "
-        f"{'was' if n == 1 else 'were'} taken as empty."
-    )
-    return where[~gone], numbers[~gone]
-
-
 def _records(columns: Sequence[CodedColumn], rows: int) -> tuple[Int64Array | None, int]:
     """Return the number of each row's record, in the order of their first rows, and how many."""
     column = next((each for each in columns if each.role == "record id"), None)
@@ -217,60 +253,62 @@ def _records(columns: Sequence[CodedColumn], rows: int) -> tuple[Int64Array | No
     return record_of, n_records
 
 
-def _listed(column: CodedColumn, used: Int64Array, names: _Names) -> tuple[Int64Array, Int32Array]:
+def _sharing(columns: Sequence[CodedColumn]) -> list[list[CodedColumn]]:
+    """Return the columns of single items in groups whose codes stand for the same texts."""
+    groups: list[list[CodedColumn]] = []
+    for column in columns:
+        if column.role == "item":
+            if groups and groups[-1][0].texts == column.texts:
+                groups[-1].append(column)
+            else:
+                groups.append([column])
+    return groups
+
+
+def _single_items(
+    columns: list[CodedColumn], names: _Names, missing: frozenset[str], notes: list[str]
+) -> tuple[Int64Array, Int32Array]:
+    """Return the rows and the numbers of the items in columns, row after row.
+
+    What programs write into empty cells is left out, which is noted.
+    """
+    codes = np.stack([column.codes for column in columns], axis=1)
+    seen = np.zeros(max(columns[0].size, 1), dtype=bool)
+    seen[codes] = True
+    seen[0] = False
+    used = np.flatnonzero(seen)
+    texts = columns[0].texts(used)
+    gone = [code for code, text in zip(used.tolist(), texts, strict=True) if text in missing]
+    if gone:
+        n = int(np.isin(codes, gone).sum())
+        shown = " or ".join(repr(text) for text in columns[0].texts(gone))
+        verb = "was" if n == 1 else "were"
+        notes.append(f"{n:,} cell{'s' * (n != 1)} with {shown} {verb} taken as empty.")
+        seen[gone] = False
+        used = np.flatnonzero(seen)
+        texts = columns[0].texts(used)
+    number_of = np.full(len(seen), -1, dtype=np.int32)
+    number_of[used] = names.of(texts)
+    numbers = number_of[codes]
+    filled = numbers >= 0
+    if filled.all():
+        return np.repeat(np.arange(len(codes)), codes.shape[1]), numbers.ravel()
+    return np.nonzero(filled)[0], numbers[filled]
+
+
+def _listed_items(column: CodedColumn, names: _Names) -> tuple[Int64Array, Int32Array]:
     """Return the rows and the numbers of a column's items, a cell's items one after the other."""
-    texts = column.texts(used)
-    if column.role == "item":
-        number_of = np.zeros(max(column.size, 1), dtype=np.int32)
-        number_of[used] = names.of(texts)
-        if len(used) and not np.count_nonzero(column.codes == 0):
-            return np.arange(len(column.codes)), number_of[column.codes]
-        filled = np.flatnonzero(column.codes)
-        return filled, number_of[column.codes[filled]]
+    used = column.used()
     parts = [
-        [part for raw in text.split(column.separator) if (part := raw.strip())] for text in texts
+        [part for raw in text.split(column.separator) if (part := raw.strip())]
+        for text in column.texts(used)
     ]
     lengths = np.zeros(max(column.size, 1), dtype=np.int64)
     lengths[used] = [len(each) for each in parts]
     starts = np.zeros(max(column.size, 1), dtype=np.int64)
-    starts[used] = np.concatenate([[0], np.cumsum(lengths[used])[:-1]]) if len(used) else 0
+    starts[used] = np.cumsum(lengths[used]) - lengths[used]
     pool = names.of([part for each in parts for part in each])
     counts = lengths[column.codes]
     where = np.repeat(np.arange(len(column.codes)), counts)
-    ends = np.cumsum(counts)
-    within = np.arange(len(where)) - np.repeat(ends - counts, counts)
+    within = np.arange(len(where)) - np.repeat(np.cumsum(counts) - counts, counts)
     return where, pool[np.repeat(starts[column.codes], counts) + within]
-
-
-def _flagged(column: CodedColumn) -> Int64Array:
-    """Return the rows whose cell says yes."""
-    used = column.used()
-    yes = np.zeros(max(column.size, 1), dtype=bool)
-    yes[used] = [text in ONES for text in column.texts(used)]
-    return np.flatnonzero(yes[column.codes])
-
-
-def _unreadable(
-    columns: Sequence[CodedColumn], rows: int, problems: Problems, lines: Int64Array | None
-) -> npt.NDArray[np.bool_]:
-    """Report rows with a cell that is neither 0 nor 1 where it must be, and tell which they are."""
-    wrong = np.zeros(rows, dtype=bool)
-    for column in columns:
-        if column.role != "one-hot":
-            continue
-        used = column.used()
-        texts = column.texts(used)
-        odd = [code for code, text in zip(used.tolist(), texts, strict=True) if text not in CELLS]
-        if not odd:
-            continue
-        for row in np.flatnonzero(np.isin(column.codes, odd) & ~wrong).tolist():
-            problems.add(
-                f"is neither 0 nor 1 (item {column.name!r})",
-                line=0 if lines is None else int(lines[row]),
-                row=row + 1 if lines is None else 0,
-                text=column.texts([column.codes[row]])[0],
-                fix="write 0 or 1, false or true, no or yes, or nothing for 0; a column that is "
-                "not an item can be set aside with --ignore",
-            )
-            wrong[row] = True
-    return wrong

@@ -706,8 +706,15 @@ class _TextDetection:
             return 0
         if header and rows and wanted in rows[0]:
             return rows[0].index(wanted)
-        if wanted.isdecimal() and int(wanted) >= 1:
+        longest = max(map(len, rows), default=1)
+        if wanted.isdecimal() and 1 <= int(wanted[:18]) <= longest:
             return int(wanted) - 1
+        if wanted.isdecimal():
+            raise InputError(
+                f"--id is {shortened(wanted)}, and lines have up to {longest:,} fields",
+                where=self.sample.name,
+                fix="give the number of the field, such as --id 1",
+            )
         raise InputError(
             f"--id is {wanted!r}, and a basket's fields have no names",
             where=self.sample.name,

@@ -12,7 +12,7 @@ from setveil.data.collectors import Collected, RowCollector, collected_pairs
 from setveil.data.problems import Problems
 from setveil.data.sources import Source
 from setveil.errors import InputError, ParameterError
-from setveil.io.cells import Cells, read_cells, rows_of_codes
+from setveil.io.cells import Cells, pairs_of_codes, read_cells, rows_of_codes
 from setveil.io.cleaning import Cleaning, near_duplicates
 from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of
 from setveil.io.json_lines import read_jsonl
@@ -20,7 +20,7 @@ from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout
 from setveil.io.number_lines import read_fimi, read_spmf
 from setveil.io.read_report import ReadReport
 from setveil.io.roles import header_strength
-from setveil.io.tables import CodedColumn, Flags, assemble
+from setveil.io.tables import Assembled, CodedColumn, Flags, assemble, is_total
 
 if TYPE_CHECKING:
     import os
@@ -185,9 +185,9 @@ def _cleaned(
         raise InputError(
             "no record is left after cleaning", where=source.name, fix="ask for less cleaning"
         )
-    near = [] if cleaning.normalize or table.n_items > NEAR_LIMIT else near_duplicates(
-        table.vocabulary.names
-    )  # fmt: skip
+    # Numbers have no spellings; long vocabularies take long to compare.
+    spelt = done.layout.format != "fimi" and table.n_items <= NEAR_LIMIT and not cleaning.normalize
+    near = near_duplicates(table.vocabulary.names) if spelt else []
     report = ReadReport(
         name=source.name,
         layout=done.layout,
@@ -246,6 +246,12 @@ def _check_layout(layout: Layout, source: Source) -> None:
             "the layout is of a table in a workbook or a database, and this is a text",
             where=source.name,
             fix="give the layout of this file; `setveil inspect FILE --save-layout` writes it",
+        )
+    if layout.format in TABLES | {"basket"} and not layout.delimiter:
+        raise InputError(
+            "the layout names no delimiter, and this is a text",
+            where=source.name,
+            fix='write what separates its fields into the layout, e.g. delimiter = ","',
         )
     if layout.format not in TABLES:
         return
@@ -375,7 +381,13 @@ def _read_table(
         )
         for i, place in enumerate(own)
     ]
-    done = assemble(columns, len(cells), layout, problems, flags=flags, lines=cells.lines)
+    roles = [column.role for column in columns]
+    if roles == ["record id", "item"] and flags is None and not is_total(columns, len(cells)):
+        # What most tables are: pairs, which a kernel groups where they stand.
+        seen = columns[1].summary(columns[1].used())
+        done = Assembled(collected=pairs_of_codes(cells), columns=[seen])
+    else:
+        done = assemble(columns, len(cells), layout, problems, flags=flags, lines=cells.lines)
     for n, what in ((cells.blank, "blank line"), (cells.padded, "short row")):
         if n:
             verb = "left out" if what == "blank line" else "filled up with empty cells"

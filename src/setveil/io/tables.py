@@ -172,7 +172,7 @@ def assemble(
     wrong = np.zeros(rows, dtype=bool)
     if flags is not None:
         yes, wrong = flags.marks(problems, lines)
-    if _is_total(columns, rows):
+    if is_total(columns, rows):
         wrong[-1] = True
         notes.append("The last row sums up the others and was left out.")
     if wrong.any():
@@ -222,7 +222,7 @@ def _used_names(flat: Int32Array, names: list[str]) -> tuple[Int32Array, list[st
     return number[flat], [name for name, used in zip(names, seen.tolist(), strict=True) if used]
 
 
-def _is_total(columns: Sequence[CodedColumn], rows: int) -> bool:
+def is_total(columns: Sequence[CodedColumn], rows: int) -> bool:
     """Whether the last row has no item and an id such as "Total"."""
     record = next((column for column in columns if column.role == "record id"), None)
     if record is None or rows < 2:

@@ -26,10 +26,12 @@ def vocabulary(text: str) -> frozenset[str]:
 
 PEOPLE = vocabulary("""
     patient person user customer client member subject participant individual household pupil
-    student employee visitor borrower reader subscriber mrn nhs anon patron pid uid cid hadm
-    patienten kunde kunden klient benutzer nutzer mitglied versicherter proband personne
-    utilisateur malade adherent abonne paciente persona usuario cliente miembro abonado paziente
-    utente socio patiente gebruiker klant utilizador pessoa doente
+    student employee visitor borrower reader subscriber mrn nhs anon patron pid uid pat
+    beneficiary bene respondent guest leser leserin pacjent pacjenta hasta insured enrollee
+    donor resident pseudonym pnr patienten kunde kunden klient benutzer nutzer mitglied
+    versicherter proband personne utilisateur malade adherent abonne paciente persona usuario
+    cliente miembro abonado paziente utente socio patiente gebruiker klant utilizador pessoa
+    doente
 """)
 """Words for people: a column that numbers them names the record of a person."""
 EVENTS = vocabulary("""
@@ -37,7 +39,8 @@ EVENTS = vocabulary("""
     episode case record tid sid trans txn purchase ticket loan document doc row line recipe
     vorgang fall aufenthalt besuch rechnung bon bestellung warenkorb auftrag beleg einkauf
     sejour visite facture commande panier recette visita ingreso factura pedido cesta compra
-    receta transaccion ricovero fattura ordine scontrino ricetta bezoek opname factuur
+    receta transaccion claim clm response meeting csn encntr hadm accession specimen icustay
+    kassenbon quittung ricovero fattura ordine scontrino ricetta bezoek opname factuur
     bestelling
 """)
 """Words for what people do: a column that numbers these names the record of one event."""
@@ -52,18 +55,28 @@ ITEMS = vocabulary("""
     prescription atc procedure procedures cpt test tests lab snomed loinc query queries keyword
     keywords term terms tag tags topic topics genre genres movie song track title page url uri
     link ingredient ingredients category categories interest interests skill skills code codes
-    event events description concept artikel produkt produkte ware waren diagnose diagnosen
-    befund befunde symptome medikament medikamente arznei wirkstoff prozedur beschreibung zutat
-    zutaten suchbegriff produit produits diagnostic diagnostics maladie maladies medicament
-    medicaments requete motif acte actes libelle producto productos articulo articulos
-    diagnostico diagnosticos enfermedad medicamento medicamentos farmaco sintoma ingrediente
-    ingredientes consulta prodotto prodotti articolo diagnosi malattia ingredienti producten
-    aandoening geneesmiddel produto produtos doenca
+    event events description concept complaint complaints problem problems book books titel werk
+    buch course courses kurs game artist vaccine impfstoff impfung allergen gene hcpcs pzn ops
+    hobby hobbies language languages vorerkrankungen nebendiagnosen nebendiagnose hauptdiagnose
+    comorbidities beschwerden rozpoznanie dgns cie10 cim10 cid10 asin диагноз διαγνωση 诊断 診断 病名
+    التشخيص artikel produkt produkte ware waren diagnose diagnosen befund befunde symptome
+    medikament medikamente arznei wirkstoff prozedur beschreibung zutat zutaten suchbegriff
+    produit produits diagnostic diagnostics maladie maladies medicament medicaments requete
+    motif acte actes libelle producto productos articulo articulos diagnostico diagnosticos
+    enfermedad medicamento medicamentos farmaco sintoma ingrediente ingredientes consulta
+    prodotto prodotti articolo diagnosi malattia ingredienti producten aandoening geneesmiddel
+    produto produtos doenca
 """)
 """Words for what records hold."""
+WEAK = vocabulary("""
+    code codes term terms title titles test tests event events category categories description
+    lab page url uri link topic topics genre language languages
+""")
+"""Words that mean items only where nothing else does, and where they are the whole name."""
 AMOUNTS = vocabulary("""
-    rank count counts qty quantity amount price cost total score date time year menge anzahl
-    preis betrag datum quantite prix montant cantidad precio importe fecha
+    rank count counts qty quantity amount price cost total score date time year version system
+    poa dose dosage day offset priority grade rating result unit strength route seq status menge
+    anzahl preis betrag datum quantite prix montant cantidad precio importe fecha
 """)
 """Words for figures beside an item, which are not items."""
 ATTRIBUTES = vocabulary("""
@@ -74,6 +87,10 @@ ATTRIBUTES = vocabulary("""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GLUED = re.compile(r"(.+?)(id|ids|no|nr|num|number|nummer)")
 _NUMBERED = re.compile(r"(.*?)[ _.\-#(\[]*0*([0-9]{1,4})[)\]]?")
+
+
+GENERIC = vocabulary("v x c f q a b col column field var feld spalte unnamed question frage")
+"""Stems of numbered columns that say nothing about what these hold."""
 
 
 def plain(text: str) -> str:
@@ -127,16 +144,32 @@ def record_kind(name: str) -> str:
     return ""
 
 
-def is_item_name(name: str) -> bool:
-    """Tell whether a column of this name is likely to hold items.
+def item_strength(name: str) -> int:
+    """Return how surely a column of this name holds items: 2 surely, 1 perhaps, 0 no.
 
-    >>> [is_item_name(name) for name in ("ICD", "product_id", "Diagnose", "Age", "Customer code")]
-    [True, True, True, False, False]
+    >>> [item_strength(name) for name in ("ICD", "product_id", "Diagnose", "Age", "Customer code")]
+    [2, 2, 2, 0, 0]
+    >>> item_strength("code"), item_strength("PIN_CODE"), item_strength("DrugDose1")
+    (1, 0, 0)
     """
-    words = words_of(name)
-    if record_kind(name) or _known(words, PEOPLE) or (words and words[-1] in AMOUNTS):
-        return False
-    return any(word in ITEMS or re.sub(r"[0-9]+$", "", word) in ITEMS for word in words)
+    words = [re.sub(r"(?<=[^0-9])[0-9]+$", "", word) for word in words_of(name)]
+    if record_kind(name) or _known(words, PEOPLE) or any(word in AMOUNTS for word in words):
+        return 0
+    if any(
+        (word in ITEMS or whole in ITEMS) and word not in WEAK
+        for word, whole in zip(words, words_of(name), strict=True)
+    ):
+        return 2
+    return 1 if words and all(word in WEAK or word in NUMBERING for word in words) else 0
+
+
+def is_item_name(name: str) -> bool:
+    """Tell whether a column of this name may hold items.
+
+    >>> is_item_name("Diagnosis code"), is_item_name("title"), is_item_name("ward_code")
+    (True, True, False)
+    """
+    return item_strength(name) > 0
 
 
 def is_attribute(name: str) -> bool:
@@ -160,7 +193,7 @@ def families(names: Sequence[str]) -> list[list[int]]:
     found: dict[str, dict[int, int]] = defaultdict(dict)
     for place, name in enumerate(names):
         match = _NUMBERED.fullmatch(plain(name.strip()))
-        if match and match[1]:
+        if match and match[1] and match[1] not in GENERIC:
             found[match[1]].setdefault(int(match[2]), place)
     for place, name in enumerate(names):
         stem = plain(name.strip())

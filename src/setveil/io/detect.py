@@ -20,11 +20,12 @@ from setveil.data.problems import Problems, shortened
 from setveil.data.sources import HEAD, Source
 from setveil.errors import InputError, ParameterError
 from setveil.io.column_names import is_item_name, record_kind
-from setveil.io.delimited import QUOTE, records
+from setveil.io.delimited import NAMED, QUOTE, records
 from setveil.io.json_lines import list_fields
 from setveil.io.layout import TABLES, Column, Layout, ReadOptions, listed
-from setveil.io.roles import ONES, Reading, SampledColumn, Table, header_strength
+from setveil.io.roles import ONES, UNSURE, Reading, SampledColumn, Table, header_strength
 from setveil.io.spelling import nearest
+from setveil.io.tables import split_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ SHOWN = 3
 _NUMBERS = re.compile(r"[ \t]*(?:(?:0|[1-9][0-9]*)(?:[ \t]+|$))*")
 _SEQUENCE = re.compile(r"[ \t]*(?:(?:[0-9]+|-[12])(?:[ \t]+|$))+")
 _UTILITIES = re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+")
+_ALIGNED = re.compile(r"[|+]?[\s:|+-]*-{3,}[\s:|+-]*")
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 _COMPRESSED = (".gz", ".zst", ".zstd")
 
@@ -276,11 +278,26 @@ def detect_text(source: Source, options: ReadOptions) -> Detection:
             where=source.name,
             fix="open it in a spreadsheet program and save it as CSV or Excel",
         )
+    _refuse_documents(sample)
     found = _TextDetection(sample, options).detection()
     marked = tuple(
         replace(c, layout=replace(c.layout, encoding=source.encoding)) for c in found.candidates
     )
     return replace(found, candidates=marked, guessed=options.format is None)
+
+
+def _refuse_documents(sample: Sample) -> None:
+    """Refuse texts that are neither tables nor records, though they look like lines of them."""
+    first = sample.filled[0].lower() if sample.filled else ""
+    if first.startswith("@relation"):
+        what, fix = "this is an ARFF file", "save it as CSV"
+    elif any(_ALIGNED.fullmatch(line.strip()) for line in sample.filled[:5]) and any(
+        line.count("|") > 1 for line in sample.filled[:5]
+    ):
+        what, fix = "this is a table drawn with lines", "save it as CSV"
+    else:
+        return
+    raise InputError(what, where=sample.name, fix=fix)
 
 
 class _TextDetection:
@@ -344,7 +361,7 @@ class _TextDetection:
 
     def _json_field(self) -> str:
         """Return the field that holds the items; empty where lines are arrays."""
-        found = list_fields(self.sample.filled)
+        found = list_fields(_document_lines(self.sample) or self.sample.filled)
         wanted = self.options.item
         if wanted is not None:
             if found and wanted not in found:
@@ -357,14 +374,15 @@ class _TextDetection:
         if not found or "items" in found:
             return "items"
         named = [name for name in found if is_item_name(name)]
-        chosen = named if len(named) == 1 else found
-        if len(chosen) > 1:
+        if len(named) != 1:
+            many = "s" * (len(found) != 1)
             raise InputError(
-                f"the fields {listed(chosen)} hold lists",
+                f"the field{many} {listed(found)} hold{'' if many else 's'} lists, and no name "
+                "says which are the items",
                 where=self.sample.name,
-                fix=f"name the one that holds the items: --item {chosen[0]}",
+                fix=f"name the field that holds the items: --item {found[0]}",
             )
-        return chosen[0]
+        return named[0]
 
     def _first_records(self, form: str, field: str) -> tuple[tuple[str, ...], ...]:
         shown: list[tuple[str, ...]] = []
@@ -417,6 +435,9 @@ class _TextDetection:
         numbered = _numbers_records(rows)
         paired = not named and _looks_paired(rows)
         score = 60 if numbered or paired else 100
+        if all(line.count("\t") == filled[0].count("\t") >= 2 for line in filled):
+            self.why_not = "all lines have the same number of columns with tabs between them"
+            score = UNSURE
         self._lines_as("fimi", why, score)
         if numbered:
             self._add_basket(
@@ -620,6 +641,10 @@ class _TextDetection:
             header = options.format is None and _heads_baskets(rows)
         body = rows[1:] if header else rows
         lengths = sorted({len(row) for row in body if row}) or [0]
+        if options.format is None and options.delimiter is not None:
+            self._refuse_absent(options.delimiter)
+        if options.format == "basket" and options.header is None and lengths == [len(rows[0])]:
+            self._refuse_header(rows)
         if options.format == "basket" or options.id is not None:
             lead = options.id is not None
             self._add_basket(rows, delimiter, 100, "as asked", lead=lead, header=bool(header))
@@ -628,7 +653,7 @@ class _TextDetection:
             lead = bool(rows[0]) and bool(record_kind(rows[0][0]))
             why = f"a first line of names, then lines with {lengths[0]} to {lengths[-1]} fields"
             self._add_basket(rows, delimiter, 40 if table else 90, why, lead=lead, header=True)
-        elif _own_numbers(rows) and not (table and header_strength(rows[0], rows[1:]) == 2):
+        elif _own_numbers(rows) and header_strength(rows[0], rows[1:]) < 2:
             why = "the first field of each line is a number of its own"
             self._add_basket(rows, delimiter, 90, why, lead=True)
         else:
@@ -641,6 +666,29 @@ class _TextDetection:
             self._add_basket(rows, delimiter, score, why)
             if score == PERHAPS:  # the first line may name columns as well as be a record
                 self._add_basket(rows, delimiter, PERHAPS, why, header=True)
+
+    def _refuse_absent(self, delimiter: str) -> None:
+        """Refuse a delimiter that stands in no line, where another one does."""
+        lines = self.sample.filled
+        if any(delimiter in line for line in lines):
+            return
+        others = [d for d in DELIMITERS if sum(d in line for line in lines) >= 0.9 * len(lines)]
+        if others:
+            raise InputError(
+                f"no line holds the delimiter {delimiter!r}, and nearly all hold {others[0]!r}",
+                where=self.sample.name,
+                fix=f"correct --delimiter{nearest(delimiter, NAMED)}",
+            )
+
+    def _refuse_header(self, rows: Rows) -> None:
+        """Refuse to read a table's header as a record without being told."""
+        if len(rows) > 1 and header_strength(rows[0], rows[1:]) == 2:
+            raise InputError(
+                f"the first line seems to name columns: {listed(rows[0])}",
+                where=self.sample.name,
+                fix="leave out --format basket to read a table; or add --header if every cell "
+                "below this line is an item, --no-header if the line is a record, too",
+            )
 
     def _basket_score(
         self, rows: Rows, lengths: list[int], *, ragged: bool, table: bool
@@ -735,6 +783,18 @@ class _TextDetection:
             return "\t"
         # Without any of these, words stand apart by spaces, but a .csv holds one item per line.
         return "," if self.sample.ending in {".csv", ".basket"} else " "
+
+
+def _document_lines(sample: Sample) -> list[str]:
+    """Return the elements of a JSON document, a line each; nothing for other texts."""
+    text = "\n".join(sample.lines)
+    if not text.lstrip().startswith("["):
+        return []
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [json.dumps(each) for each in found] if isinstance(found, list) else []
 
 
 def _is_json(line: str) -> bool:
@@ -846,7 +906,9 @@ def _numbers_records(rows: Rows) -> bool:
         lead = [int(row[0]) for row in rows]
     except ValueError:
         return False
-    return all(b - a == 1 for a, b in pairwise(lead))
+    others = {int(cell) for row in rows for cell in row[1:]}
+    # Counting the lines, or larger than all else: a number of a person or an event.
+    return all(b - a == 1 for a, b in pairwise(lead)) or min(lead) > max(others)
 
 
 def _looks_paired(rows: Rows) -> bool:
@@ -908,7 +970,7 @@ def preview(layout: Layout, rows: Rows) -> tuple[tuple[str, ...], ...]:
                 if column.role == "item" and cell:
                     items.append(cell)
                 elif column.role == "items":
-                    items += [part.strip() for part in cell.split(column.separator) if part.strip()]
+                    items += split_cell(cell, column.separator)
                 elif column.role == "one-hot" and cell in ONES:
                     items.append(column.name)
         key = row[record[0]] if record and record[0] < len(row) else str(number)
@@ -925,7 +987,8 @@ def detect_grid(grid: Grid, options: ReadOptions, name: str) -> Detection:
     """Find out how a table that is not text is laid out."""
     import polars as pl  # noqa: PLC0415
 
-    for given in ("delimiter", "encoding"):
+    foreign = ["delimiter", "encoding"] + (["header"] if grid.header is not None else [])
+    for given in foreign:
         if getattr(options, given) is not None:
             raise ParameterError(
                 f"--{given} is for text, and {name} is not",
@@ -1003,13 +1066,15 @@ def _list_candidate(grid: Grid, lists: list[str], options: ReadOptions, name: st
     wanted = options.item or (options.items[0] if options.items else None)
     if wanted is None:
         named = [column for column in lists if is_item_name(column)]
-        if len(lists) > 1 and len(named) != 1:
+        if len(named) != 1:
+            many = "s" * (len(lists) != 1)
             raise InputError(
-                f"the columns {listed(lists)} hold lists",
+                f"the column{many} {listed(lists)} hold{'' if many else 's'} lists, and no name "
+                "says which are the items",
                 where=name,
                 fix=f"name the one that holds the items: --item {lists[0]}",
             )
-        wanted = (named or lists)[0]
+        wanted = named[0]
     names = list(grid.header or ())
     if options.id is not None and options.id not in names:
         raise InputError(

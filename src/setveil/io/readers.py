@@ -20,7 +20,7 @@ from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout
 from setveil.io.number_lines import read_fimi, read_spmf
 from setveil.io.read_report import ReadReport
 from setveil.io.roles import header_strength
-from setveil.io.tables import Assembled, CodedColumn, Flags, assemble, is_total
+from setveil.io.tables import MISSING, Assembled, CodedColumn, Flags, assemble, is_total
 
 if TYPE_CHECKING:
     import os
@@ -288,6 +288,9 @@ def _read_baskets(
         positions = _positions(cells)
         return rows_of_codes(cells), [column.summary(column.used()) for column in positions]
     place = record[0]
+    fields = [
+        column.summary(column.used()) for i, column in enumerate(_positions(cells)) if i != place
+    ]
     row_of = np.repeat(np.arange(len(cells)), lengths)
     is_id = np.zeros(len(cells.codes), dtype=bool)
     has_id = lengths > place
@@ -310,7 +313,7 @@ def _read_baskets(
     if blank.any():
         n = int(blank.sum())
         collected.notes.append(f"{n:,} line{'s' * (n != 1)} without a record's number left out.")
-    return collected, []
+    return collected, fields
 
 
 def _positions(cells: Cells) -> list[CodedColumn]:
@@ -385,7 +388,7 @@ def _read_table(
     if roles == ["record id", "item"] and flags is None and not is_total(columns, len(cells)):
         # What most tables are: pairs, which a kernel groups where they stand.
         seen = columns[1].summary(columns[1].used())
-        done = Assembled(collected=pairs_of_codes(cells), columns=[seen])
+        done = Assembled(collected=pairs_of_codes(cells, missing=MISSING), columns=[seen])
     else:
         done = assemble(columns, len(cells), layout, problems, flags=flags, lines=cells.lines)
     for n, what in ((cells.blank, "blank line"), (cells.padded, "short row")):
@@ -516,6 +519,7 @@ def _coded(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> Cod
         texts=lambda chosen: known.gather(np.asarray(chosen, dtype=np.int64)).to_list(),
         size=len(known),
         named=layout.header,
+        untyped=not typed,
     )
 
 

@@ -9,14 +9,29 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from setveil.errors import InputError, ParameterError
-from setveil.io.column_names import families, is_attribute, is_item_name, record_kind
-from setveil.io.identifiers import OWN_VALUES, URLS, ColumnSummary, identifier_kind
+from setveil.io.column_names import (
+    ITEMS,
+    families,
+    is_attribute,
+    is_item_name,
+    item_strength,
+    record_kind,
+    words_of,
+)
+from setveil.io.identifiers import (
+    BIRTH_DATES,
+    DATES,
+    OWN_VALUES,
+    URLS,
+    ColumnSummary,
+    identifier_kind,
+)
 from setveil.io.layout import PUBLISHED, ReadOptions, listed
 from setveil.io.spelling import nearest
 
@@ -25,13 +40,21 @@ if TYPE_CHECKING:
 
     from setveil.io.identifiers import Finding
 
-_YES = ("1", "1.0", "true", "t", "yes", "y", "x", "✓", "✔")
-_NO = ("", "0", "0.0", "false", "f", "no", "n")
+_YES = (
+    *("1", "1.0", "true", "t", "yes", "y", "x", "✓", "✔", "☑", "+", "on", "present", "positive"),
+    *("selected", "checked", "oui", "vrai", "o", "ja", "j", "wahr", "sí", "si", "sì", "sim", "tak"),
+    *("да", "evet", "是", "はい"),
+)
+_NO = (
+    *("", "0", "0.0", "false", "f", "no", "n", "☐", "-", "off", "absent", "negative", "?"),
+    *("not selected", "unchecked", "non", "faux", "nein", "falsch", "não", "nao", "nie", "нет"),
+    *("hay\u0131r", "否", "いいえ"),
+)
 ONES = frozenset(form for word in _YES for form in (word, word.upper(), word.capitalize()))
 CELLS = ONES | frozenset(form for word in _NO for form in (word, word.upper(), word.capitalize()))
 # A single letter may as well be the name of an item: it is a mark only where one-hot is asked for.
-MARKS = frozenset(cell for cell in CELLS if not (len(cell) == 1 and cell.isalpha()))
-SEPARATORS = (";", "|", ",", "\n", "/", "+", "&")
+MARKS = frozenset(cell for cell in CELLS if not (len(cell) == 1 and cell.isalpha())) | {"是", "否"}
+SEPARATORS = (";", "|", ",", "\n")
 UNNAMED = re.compile(r"|index|unnamed: ?[0-9]+(_level_[0-9]+)?|\.\.\.[0-9]+|#")
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
@@ -48,7 +71,7 @@ _CODE = re.compile(r"[A-Za-z]{0,6}[-_.: ]?[0-9][A-Za-z0-9._:\-/]*")
 LONG_TEXT = 60
 
 # How sure a reading is, out of 100.
-BY_NAME, BY_FLAGS, BY_VALUES, TWO_MEANINGS = 95, 90, 60, 50
+BY_NAME, BY_FLAGS, BY_VALUES, TWO_MEANINGS, UNSURE = 95, 90, 60, 50, 35
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +119,8 @@ class SampledColumn:
     def _crosses(self) -> bool:
         """Whether cells are crossed or left empty, or say Y and N throughout."""
         letters = {cell.lower() for cell in self.counts}
-        crossed = letters == {"x"} and len(self.filled) < len(self.cells)
-        return crossed or letters in ({"y", "n"}, {"t", "f"})
+        crossed = letters in ({"x"}, {"y"}, {"j"}) and len(self.filled) < len(self.cells)
+        return crossed or letters in ({"y", "n"}, {"t", "f"}, {"j", "n"}, {"o", "n"}, {"t", "?"})
 
     def _share(self, pattern: re.Pattern[str]) -> float:
         fitting = sum(n for cell, n in self.counts.items() if pattern.fullmatch(cell))
@@ -119,14 +142,27 @@ class SampledColumn:
             return False
         return numbers[0] in {0, 1} and all(b - a == 1 for a, b in pairwise(numbers))
 
+    @property
+    def loose_separator(self) -> str:
+        """A sign that may separate items in a cell, and may as well belong to an item."""
+        for sign in "/+&":
+            parts = [c.split(sign) for c in self.counts if sign in c and "://" not in c]
+            pieces = Counter(part.strip() for cell in parts for part in cell)
+            again = sum(n for n in pieces.values() if n > 1)
+            if 2 * len(parts) >= len(self.counts) and again >= 0.5 * pieces.total() > 0:
+                return sign
+        return ""
+
     @cached_property
     def separator(self) -> str:
         """What separates several items in the cells; empty where a cell holds one.
 
         A separator is one if it stands in many cells and what it separates occurs again.
         """
+        if self._bracketed():
+            return ","
         for sign in SEPARATORS:
-            holding = [c for c in self.filled if sign in c and (sign != "/" or "://" not in c)]
+            holding = [cell for cell in self.filled if sign in cell]
             if len(holding) < max(1, 0.2 * len(self.filled)):
                 continue
             # A whole cell that occurs again says nothing about its parts.
@@ -143,15 +179,28 @@ class SampledColumn:
                 return sign
         return ""
 
+    def _bracketed(self) -> bool:
+        """Whether cells are lists in brackets, as Python and R write them."""
+        return bool(self.filled) and all(
+            (cell[0], cell[-1]) in {("{", "}"), ("[", "]")} for cell in self.counts
+        )
+
     @cached_property
     def finding(self) -> Finding | None:
-        """Why the column looks like an identity."""
+        """Why the column, or what its cells list, looks like an identity."""
+        found = self._finding(self.counts)
+        if found is None and self.separator:
+            parts = (part for cell in self.filled for part in cell.split(self.separator))
+            found = self._finding(Counter(part.strip() for part in parts if part.strip()))
+        return found
+
+    def _finding(self, counts: Counter[str]) -> Finding | None:
         return identifier_kind(
             ColumnSummary(
                 name=self.name,
-                filled=len(self.filled),
-                distinct=len(self.counts),
-                samples=tuple(self.counts)[:1000],
+                filled=counts.total(),
+                distinct=len(counts),
+                samples=tuple(counts)[:1000],
                 named=self.named,
             )
         )
@@ -443,7 +492,7 @@ class Table:
             if (finding := self.columns[place].finding) is not None
             and not is_item_name(self.names[place])
             and self.columns[place].kind != "date"
-            and finding.kind != OWN_VALUES
+            and finding.kind not in {OWN_VALUES, DATES, BIRTH_DATES}
         ]
         return list(people) if len(people) == 1 else []
 
@@ -468,20 +517,28 @@ class Table:
             return []
         groups = []
         for group in families(self.names):
-            members = [p for p in group if p in safe]
+            strong_name = item_strength(self.names[group[0]]) == 2
+            members = [p for p in group if p in safe or (strong_name and p not in ids)]
             kinds = {self.columns[p].kind for p in members}
             if len(members) > 1 and kinds & {"word", "code", "integer"}:
                 # Dx5 may be empty in the sample, and still be one of the family.
-                members = [p for p in group if p not in fixed and p not in ids]
+                members = [
+                    p
+                    for p in group
+                    if p not in fixed
+                    and p not in ids
+                    and (strong_name or p in safe or self.columns[p].kind == "empty")
+                ]
                 groups.append(members)
-        strong = [g for g in groups if is_item_name(self.names[g[0]])]
+        strong = [g for g in groups if item_strength(self.names[g[0]]) == 2]
         texts = [g for g in groups if {self.columns[p].kind for p in g} & {"word", "code"}]
         chosen = strong or texts
         if not chosen:
             return []
         places = sorted({place for group in (strong or chosen[:1]) for place in group})
+        places = sorted({*places, *(self._alike_names(places, safe) if strong else ())})
         several = next((s for p in places if (s := self.columns[p].separator)), "")
-        score = BY_NAME if strong else BY_VALUES
+        score = BY_NAME if strong else UNSURE
         why = [f"{listed([self.names[p] for p in places], 3)} are a family of columns"]
         marked = fixed | dict.fromkeys(places, "items" if several else "item")
         return [
@@ -489,6 +546,18 @@ class Table:
                 "wide", marked, places, place, score=score, reasons=why, separator=several
             )
             for place in self._one_id(ids)
+        ]
+
+    def _alike_names(self, family: list[int], safe: list[int]) -> list[int]:
+        """Return columns that hold the same things as a family, such as a principal diagnosis."""
+        stem = {re.sub(r"[0-9]+$", "", word) for word in words_of(self.names[family[0]])} & ITEMS
+        kinds = {self.columns[place].kind for place in family} - {"empty"}
+        return [
+            place
+            for place in safe
+            if stem & set(words_of(self.names[place]))
+            and item_strength(self.names[place]) == 2
+            and self.columns[place].kind in kinds
         ]
 
     def _one_id(self, ids: list[int | None]) -> list[int | None]:
@@ -510,13 +579,21 @@ class Table:
         else:
             cells = [p for p in safe if self.columns[p].separator]
         named = [p for p in cells if self.named and is_item_name(self.names[p])]
+        others = [p for p in safe if self.named and item_strength(self.names[p]) == 2]
+        repeated = any(p is not None and not self.columns[p].distinct for p in ids)
+        if options.separator is None:
+            if others and not named:
+                return []  # a column that is called after items holds them
+            if repeated:  # one row per item: a comma or a bar may well belong to the item
+                named = [p for p in named if self.columns[p].separator in ";\n"]
+                cells = [p for p in cells if self.columns[p].separator in ";\n"]
         cells = named or cells
         if not cells:
             return []
         separator = options.separator or ""
         if len(cells) > 1 and not named:
             return [self._list_reading(fixed, [p], ids, separator, TWO_MEANINGS) for p in cells[:3]]
-        score = BY_NAME if named or ids else BY_VALUES
+        score = BY_NAME if named else (BY_VALUES if ids else UNSURE)
         return [self._list_reading(fixed, cells, ids, separator, score)]
 
     def _list_reading(
@@ -594,6 +671,7 @@ class Table:
         """Return the readings with one column of single items: long tables."""
         items = [p for p in safe if self.named and is_item_name(self.names[p])]
         items = [p for p in items if self.columns[p].kind not in {"decimal", "date"}]
+        items = [p for p in items if item_strength(self.names[p]) == 2] or items
         kept: list[int] = []
         for place in items:
             if all(not self._same_records(place, other) for other in kept):
@@ -602,6 +680,11 @@ class Table:
         if not kept:
             kept = [p for p in safe if self.columns[p].kind in {"word", "code"}]
             kept = kept if len(kept) == 1 else []
+        if kept and not ids and len(self.columns) == 1 and by_name:
+            # A table of one column: every row is a record.
+            why = [f"the only column is called {self.names[0]!r}"]
+            marked = fixed | {0: "item"}
+            return [self._reading("wide", marked, kept, None, score=BY_NAME, reasons=why)]
         if not kept or not ids:
             return []
         if not by_name:
@@ -619,6 +702,11 @@ class Table:
                 found.append(
                     self._reading("long", marked, [item], record, score=score, reasons=why)
                 )
+                sign = self.columns[item].loose_separator
+                if sign and record is not None and self.columns[record].distinct:
+                    split = self._list_reading(fixed, [item], [record], sign, score)
+                    option = f"{split.option} --separator '{sign}'"
+                    found.append(replace(split, option=option))
         return found
 
     def _reading(
@@ -700,6 +788,4 @@ def _fits(reading: Reading, wanted: str) -> bool:
 
 
 def _as_format(reading: Reading, wanted: str) -> Reading:
-    from dataclasses import replace  # noqa: PLC0415
-
     return replace(reading, format=wanted)

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     BoolArray = npt.NDArray[np.bool_]
     Texts = Callable[[npt.ArrayLike], list[str]]
 
-MISSING = frozenset({"NaN", "nan", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null"})
-"""Texts that programs write into the empty cells of a wide table."""
-TOTALS = vocabulary("total totals sum summe gesamt insgesamt somme totale suma totaal")
+MISSING = frozenset(
+    {"NaN", "nan", "NA", "N/A", "n/a", "<NA>", "#N/A", "#REF!", "#VALUE!", "NULL", "null", "\\N"}
+)
+"""Texts that programs write into the empty cells of a table."""
+TOTALS = vocabulary("""
+    total totals sum summe gesamt gesamtsumme insgesamt somme totale suma totaal count anzahl
+""")
 """What the first cell of a last row says that sums up the others."""
 SAMPLES = 1000
 """How many different values of a column are kept for the search for identities."""
@@ -48,6 +52,8 @@ class CodedColumn:
         All codes are smaller.
     named
         Whether the name stands in the file.
+    untyped
+        Whether an empty cell may be written as a word, as in text.
     """
 
     name: str
@@ -57,6 +63,7 @@ class CodedColumn:
     texts: Texts
     size: int
     named: bool = True
+    untyped: bool = True
 
     def used(self) -> Int64Array:
         """Return the codes that occur, without that of the empty cell, in their order."""
@@ -185,9 +192,8 @@ def assemble(
         where, places = np.nonzero(yes[~wrong] if wrong.any() else yes)
         held.append(where)
         items.append(names.of(flags.names)[places])
-    missing = MISSING if layout.format == "wide" else frozenset()
     for group in _sharing(columns):
-        where, numbers = _single_items(group, names, missing, notes)
+        where, numbers = _single_items(group, names, notes)
         held.append(where)
         items.append(numbers)
     for column in columns:
@@ -230,7 +236,7 @@ def is_total(columns: Sequence[CodedColumn], rows: int) -> bool:
     if any(column.codes[-1] for column in columns if column.role in {"item", "items"}):
         return False
     text = record.texts([record.codes[-1]])[0]
-    return text.strip().rstrip(":").casefold() in TOTALS
+    return not TOTALS.isdisjoint(text.strip().rstrip(":").casefold().split())
 
 
 def _records(columns: Sequence[CodedColumn], rows: int) -> tuple[Int64Array | None, int]:
@@ -266,7 +272,7 @@ def _sharing(columns: Sequence[CodedColumn]) -> list[list[CodedColumn]]:
 
 
 def _single_items(
-    columns: list[CodedColumn], names: _Names, missing: frozenset[str], notes: list[str]
+    columns: list[CodedColumn], names: _Names, notes: list[str]
 ) -> tuple[Int64Array, Int32Array]:
     """Return the rows and the numbers of the items in columns, row after row.
 
@@ -278,7 +284,8 @@ def _single_items(
     seen[0] = False
     used = np.flatnonzero(seen)
     texts = columns[0].texts(used)
-    gone = [code for code, text in zip(used.tolist(), texts, strict=True) if text in missing]
+    words = MISSING if columns[0].untyped else frozenset[str]()
+    gone = [code for code, text in zip(used.tolist(), texts, strict=True) if text in words]
     if gone:
         n = int(np.isin(codes, gone).sum())
         shown = " or ".join(repr(text) for text in columns[0].texts(gone))
@@ -296,13 +303,27 @@ def _single_items(
     return np.nonzero(filled)[0], numbers[filled]
 
 
+def split_cell(text: str, separator: str) -> list[str]:
+    """Return the items of a cell; brackets around a list, and quotes around its items, go.
+
+    >>> split_cell("asthma; flu;", ";"), split_cell("['a b', 'c']", ","), split_cell("{x,y}", ",")
+    (['asthma', 'flu'], ['a b', 'c'], ['x', 'y'])
+    """
+    text = text.strip()
+    bracketed = len(text) > 1 and (text[0], text[-1]) in {("{", "}"), ("[", "]")}
+    parts = (part.strip() for part in (text[1:-1] if bracketed else text).split(separator))
+    if bracketed:
+        parts = (
+            part[1:-1] if len(part) > 1 and part[0] == part[-1] and part[0] in "'\"" else part
+            for part in parts
+        )
+    return [part for part in parts if part]
+
+
 def _listed_items(column: CodedColumn, names: _Names) -> tuple[Int64Array, Int32Array]:
     """Return the rows and the numbers of a column's items, a cell's items one after the other."""
     used = column.used()
-    parts = [
-        [part for raw in text.split(column.separator) if (part := raw.strip())]
-        for text in column.texts(used)
-    ]
+    parts = [split_cell(text, column.separator) for text in column.texts(used)]
     lengths = np.zeros(max(column.size, 1), dtype=np.int64)
     lengths[used] = [len(each) for each in parts]
     starts = np.zeros(max(column.size, 1), dtype=np.int64)

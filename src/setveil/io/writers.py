@@ -18,6 +18,7 @@ from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter
 from setveil.io.layout import checked_format
 from setveil.io.number_lines import NUMBER
+from setveil.io.tables import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,6 +187,8 @@ def _problem_of(name: str, chosen: str) -> str:
         return ""
     if chosen == "fimi":
         return "" if NUMBER.fullmatch(name) else "only whole numbers of 0 or more can be written"
+    if chosen == "long" and name in MISSING:
+        return "in a table it means that there is no item"
     if not name or "\0" in name:
         return "its name holds a zero byte" if name else "its name is empty"
     in_one_line = chosen != "spmf" or not ("\n" in name or "\r" in name)

@@ -20,6 +20,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,),
     "encoding": (str,),
     "delimiter": (str,),
+    "quote": (str,),
     "header": (bool,),
     "id": (str,),
     "item": (str,),

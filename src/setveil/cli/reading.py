@@ -45,6 +45,8 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
         "--header/--no-header", None, "Whether the first row names the columns.")),
     "delimiter": (str | None, _option(
         "--delimiter", "TEXT", "What separates fields; also tab or space.")),
+    "quote": (str | None, _option(
+        "--quote", "NAME", "What surrounds fields: double, single or none.")),
     "encoding": (str | None, _option(
         "--encoding", "NAME", "How bytes become text, such as cp1252; found out when not given.")),
     "table": (str | None, _option(
@@ -155,10 +157,23 @@ def refuse_identifiers(
 
     With `allowed` it is said, and not stopped.
     """
-    from setveil.io.identifiers import find_identifiers
+    from setveil.io.identifiers import Finding, find_identifiers, mask
 
-    columns = () if table.reading is None else table.reading.columns
-    found = find_identifiers(table, columns)
+    reading = table.reading
+    found = find_identifiers(table, () if reading is None else reading.columns)
+    if reading is not None and reading.detection is not None:
+        known = {finding.column for finding in found}
+        found += [
+            Finding(
+                column=name,
+                kind="record numbers or names",
+                reason="if nothing were said about the file, it would not be published",
+                samples=tuple(mask(sample) for sample in samples),
+                count=len(samples),
+            )
+            for name, samples in reading.detection.private
+            if name not in known
+        ]
     if not found:
         return
     lines = [identity_sentence(finding) for finding in found[:5]]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 HEAD = 1 << 16
+LONG_HEAD = 1 << 20  # of a text whose first lines are longer, such as a table of 10,000 columns
 ZSTD_STEP = 1 << 10  # a compressed byte can stand for 32 kB: small steps bound what comes out
 BOM = b"\xef\xbb\xbf"
 
@@ -168,6 +169,8 @@ class Source:
             )
             self._rest = _ReturnsAsNewlines(_Joined(head, self._rest))
             head = self._fill(b"", HEAD)
+        if len(head) >= HEAD and head.count(b"\n") < 3:
+            head = self._fill(head, LONG_HEAD)
         return head
 
     def _open(self) -> BinaryIO:

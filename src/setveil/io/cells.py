@@ -24,7 +24,7 @@ from setveil.data.row_order import COMPILED, THREADS, grouped_pairs, number_in_p
 from setveil.data.sources import Source, block_lines
 from setveil.data.table import TransactionTable
 from setveil.errors import ParameterError
-from setveil.io.delimited import BLANKS, checked_delimiter, field_place, records
+from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter, field_place, records
 from setveil.io.numbers import GrowingArray, known_size, ranked_table
 
 if TYPE_CHECKING:
@@ -168,6 +168,7 @@ def read_cells(
     required: Mapping[int, str] | None = None,
     skip_lines: int = 0,
     lines: bool = False,
+    quote: str = QUOTE,
 ) -> Cells:
     r"""Read the cells of delimited text.
 
@@ -197,6 +198,8 @@ def read_cells(
         blank ones among them.
     lines
         Whether to keep the number of the line on which each row begins.
+    quote
+        What begins and ends a cell that may hold the delimiter; empty where nothing does.
 
     Returns
     -------
@@ -224,6 +227,7 @@ def read_cells(
         required=dict(required or {}),
         lines=lines,
         encoding=source.encoding,
+        quote=quote,
     )
     blocks = source.blocks(BLOCK)
     start: list[bytes] = []
@@ -313,6 +317,7 @@ class _Shape:
     required: dict[int, str]
     lines: bool
     encoding: str
+    quote: str
 
     def __post_init__(self) -> None:
         width = self.width
@@ -376,7 +381,7 @@ class _Rows:
 
     def _report_width(self, number: int, text: str, n: int, width: int) -> None:
         delimiter = self.shape.delimiter
-        line, column = field_place(number, text, min(n, width + 1) - 1, delimiter)
+        line, column = field_place(number, text, min(n, width + 1) - 1, delimiter, self.shape.quote)
         self.problems.add(
             f"has {n} field{'s' * (n != 1)} where the header has {width}",
             line=line,
@@ -387,7 +392,7 @@ class _Rows:
         )
 
     def _report_missing(self, number: int, text: str, place: int, name: str) -> None:
-        line, column = field_place(number, text, place, self.shape.delimiter)
+        line, column = field_place(number, text, place, self.shape.delimiter, self.shape.quote)
         self.problems.add(
             f"has no {name!r}",
             line=line,
@@ -406,7 +411,7 @@ def _read_plainly(blocks: Iterator[bytes], rows: _Rows) -> Cells:
     begins = array("q")
     shape = rows.shape
     feed = _Lines(b"", 0, 0, blocks, rows)
-    for number, text, fields in records(feed, shape.delimiter, rows.problems):
+    for number, text, fields in records(feed, shape.delimiter, rows.problems, shape.quote):
         kept = rows.kept(number, text, fields)
         if kept is not None:
             codes.extend(map(numbers.__getitem__, kept))
@@ -676,6 +681,7 @@ class _Compiled:
                     first,
                     len(block),
                     self._delimiter,
+                    ord(shape.quote or "\0"),
                     self._targets,
                     len(shape.columns),
                     shape.pad,
@@ -759,7 +765,7 @@ class _Compiled:
         flat: list[str] = []
         ends: list[int] = []
         begins: list[int] = []
-        for number, text, fields in records(lines, shape.delimiter, rows.problems):
+        for number, text, fields in records(lines, shape.delimiter, rows.problems, shape.quote):
             kept = rows.kept(number, text, fields)
             if kept is not None:
                 flat += kept

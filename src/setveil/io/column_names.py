@@ -25,23 +25,23 @@ def vocabulary(text: str) -> frozenset[str]:
 
 
 PEOPLE = vocabulary("""
-    patient person user customer client member subject participant individual household pupil
-    student employee visitor borrower reader subscriber mrn nhs anon patron pid uid pat
-    beneficiary bene respondent guest leser leserin pacjent pacjenta hasta insured enrollee
-    donor resident pseudonym pnr patienten kunde kunden klient benutzer nutzer mitglied
-    versicherter proband personne utilisateur malade adherent abonne paciente persona usuario
-    cliente miembro abonado paziente utente socio patiente gebruiker klant utilizador pessoa
-    doente
+    patient person user customer client member subject participant individual household
+    pupil student employee visitor borrower reader subscriber mrn nhs anon patron pid uid
+    pat beneficiary bene respondent guest leser leserin pacjent pacjenta hasta insured
+    enrollee donor resident pseudonym pnr patienten kunde kunden klient benutzer nutzer
+    mitglied versicherter proband personne utilisateur malade adherent abonne paciente
+    persona usuario cliente miembro abonado paziente utente socio patiente gebruiker klant
+    utilizador pessoa doente
 """)
 """Words for people: a column that numbers them names the record of a person."""
 EVENTS = vocabulary("""
-    transaction basket cart order invoice receipt bill session visit encounter admission stay
-    episode case record tid sid trans txn purchase ticket loan document doc row line recipe
-    vorgang fall aufenthalt besuch rechnung bon bestellung warenkorb auftrag beleg einkauf
-    sejour visite facture commande panier recette visita ingreso factura pedido cesta compra
-    receta transaccion claim clm response meeting csn encntr hadm accession specimen icustay
-    kassenbon quittung ricovero fattura ordine scontrino ricetta bezoek opname factuur
-    bestelling
+    transaction basket cart order invoice receipt bill session visit encounter admission
+    stay episode case record tid sid trans txn purchase ticket loan document doc row line
+    recipe vorgang fall aufenthalt besuch rechnung bon bestellung warenkorb auftrag beleg
+    einkauf sejour visite facture commande panier recette visita ingreso factura pedido
+    cesta compra receta transaccion claim clm response meeting csn encntr hadm accession
+    specimen icustay kassenbon quittung ricovero fattura ordine scontrino ricetta bezoek
+    opname factuur bestelling
 """)
 """Words for what people do: a column that numbers these names the record of one event."""
 NUMBERING = vocabulary("""
@@ -52,36 +52,38 @@ ITEMS = vocabulary("""
     item items product products article articles goods sku ean gtin stockcode diagnosis
     diagnoses diag dx icd icd9 icd10 condition conditions disease symptom symptoms finding
     findings comorbidity allergy allergies drug drugs medication medications medicine
-    prescription atc procedure procedures cpt test tests lab snomed loinc query queries keyword
-    keywords term terms tag tags topic topics genre genres movie song track title page url uri
-    link ingredient ingredients category categories interest interests skill skills code codes
-    event events description concept complaint complaints problem problems book books titel werk
-    buch course courses kurs game artist vaccine impfstoff impfung allergen gene hcpcs pzn ops
-    hobby hobbies language languages vorerkrankungen nebendiagnosen nebendiagnose hauptdiagnose
-    comorbidities beschwerden rozpoznanie dgns cie10 cim10 cid10 asin диагноз διαγνωση 诊断 診断 病名
-    التشخيص artikel produkt produkte ware waren diagnose diagnosen befund befunde symptome
-    medikament medikamente arznei wirkstoff prozedur beschreibung zutat zutaten suchbegriff
-    produit produits diagnostic diagnostics maladie maladies medicament medicaments requete
-    motif acte actes libelle producto productos articulo articulos diagnostico diagnosticos
-    enfermedad medicamento medicamentos farmaco sintoma ingrediente ingredientes consulta
-    prodotto prodotti articolo diagnosi malattia ingredienti producten aandoening geneesmiddel
+    prescription atc procedure procedures cpt test tests lab snomed loinc query queries
+    keyword keywords term terms tag tags topic topics genre genres movie song track title
+    page url uri link ingredient ingredients category categories interest interests skill
+    skills code codes event events description concept complaint complaints problem problems
+    book books titel werk buch course courses kurs game artist vaccine impfstoff impfung
+    allergen gene hcpcs pzn ops hobby hobbies language languages vorerkrankungen
+    nebendiagnosen nebendiagnose hauptdiagnose comorbidities beschwerden rozpoznanie dgns
+    cie10 cim10 cid10 cim cie asin диагноз διαγνωση 诊断 診断 病名 التشخيص artikel produkt
+    produkte ware waren diagnose diagnosen befund befunde symptome medikament medikamente
+    arznei wirkstoff prozedur beschreibung zutat zutaten suchbegriff produit produits
+    diagnostic diagnostics maladie maladies medicament medicaments requete motif acte actes
+    libelle producto productos articulo articulos diagnostico diagnosticos enfermedad
+    medicamento medicamentos farmaco sintoma ingrediente ingredientes consulta prodotto
+    prodotti articolo diagnosi malattia ingredienti producten aandoening geneesmiddel
     produto produtos doenca
 """)
 """Words for what records hold."""
 WEAK = vocabulary("""
-    code codes term terms title titles test tests event events category categories description
-    lab page url uri link topic topics genre language languages
+    code codes term terms title titles test tests event events category categories
+    description lab page url uri link topic topics genre language languages
 """)
 """Words that mean items only where nothing else does, and where they are the whole name."""
 AMOUNTS = vocabulary("""
-    rank count counts qty quantity amount price cost total score date time year version system
-    poa dose dosage day offset priority grade rating result unit strength route seq status menge
-    anzahl preis betrag datum quantite prix montant cantidad precio importe fecha
+    rank count counts qty quantity amount price cost total score date time year version
+    system poa dose dosage day offset priority grade rating result unit strength route seq
+    status menge anzahl preis betrag datum quantite prix montant cantidad precio importe
+    fecha
 """)
 """Words for figures beside an item, which are not items."""
 ATTRIBUTES = vocabulary("""
-    sex gender male female age height weight bmi race ethnicity nationality religion geschlecht
-    alter groesse gewicht sexe sexo sesso geslacht edad eta leeftijd
+    sex gender male female age height weight bmi race ethnicity nationality religion
+    geschlecht alter groesse gewicht sexe sexo sesso geslacht edad eta leeftijd
 """)
 """Words for what people are rather than what they hold."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -180,6 +182,16 @@ def is_attribute(name: str) -> bool:
     """
     words = [word for word in words_of(name) if word not in {"years", "code", "group", "cm", "kg"}]
     return bool(words) and all(word in ATTRIBUTES for word in words)
+
+
+def is_generic(name: str) -> bool:
+    """Tell whether a name is one that programs give to columns without one.
+
+    >>> is_generic("V1"), is_generic("Column 12"), is_generic("Dx1")
+    (True, True, False)
+    """
+    match = _NUMBERED.fullmatch(plain(name.strip()))
+    return match is not None and match[1] in GENERIC
 
 
 def families(names: Sequence[str]) -> list[list[int]]:

@@ -308,11 +308,8 @@ def _check_pages(file: BinaryIO, source: Source) -> None:
             footer = _Compact(data, end - int.from_bytes(data[end : end + 4], "little"), end)
             for group in footer.struct().get(4, []):
                 for chunk in group[1]:
-                    about = chunk[3]
-                    if not 0 <= group[3] <= about[5]:
-                        raise _Odd(f"a column of {group[3]} rows has {about[5]} values")
-                    cells += about[5]
-                    unpacked += _check_chunk(data, about, end)
+                    unpacked += _check_chunk(data, chunk[3], group[3], end)
+                    cells += chunk[3][5]
         except (_Odd, KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
             what = str(error) if isinstance(error, _Odd) else "its lists of columns and pages"
             raise _damaged(source, ValueError(what)) from None
@@ -334,8 +331,10 @@ class _Odd(Exception):  # noqa: N818  (a signal inside this module)
     """A size that cannot be."""
 
 
-def _check_chunk(data: bytes | mmap.mmap, about: dict[int, Any], end: int) -> int:
+def _check_chunk(data: bytes | mmap.mmap, about: dict[int, Any], rows: int, end: int) -> int:
     """Look at the header of every page of a column chunk; return the pages' unpacked bytes."""
+    if not 0 <= rows <= about[5]:
+        raise _Odd(f"a column of {rows} rows has {about[5]} values")
     place = about.get(11, about[9])  # the page of the dictionary comes first, if there is one
     last = min(place + about[7], end)
     values = unpacked = 0

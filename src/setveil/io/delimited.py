@@ -50,7 +50,10 @@ def checked_delimiter(delimiter: str, what: str = "delimiter") -> str:
 
 
 def split_fields(
-    text: str, delimiter: str, more: Callable[[], str | None] = lambda: None
+    text: str,
+    delimiter: str,
+    more: Callable[[], str | None] = lambda: None,
+    quote: str = QUOTE,
 ) -> tuple[str, list[str], list[int]]:
     r"""Split a record into its fields.
 
@@ -65,6 +68,8 @@ def split_fields(
         What separates fields.
     more
         Gives the next line when a quoted field goes on beyond the line's end; None at the end.
+    quote
+        What begins and ends a quoted field; empty where nothing does.
 
     Returns
     -------
@@ -82,8 +87,8 @@ def split_fields(
     while True:
         place = _after_blanks(text, place, delimiter)
         starts.append(place)
-        if text.startswith(QUOTE, place):
-            field, text, place = _quoted(text, place, more)
+        if quote and text.startswith(quote, place):
+            field, text, place = _quoted(text, place, more, quote)
             place = _after_blanks(text, place, delimiter)
             at_end = place == len(text) or text[place:] == "\r"
             if not at_end and not text.startswith(delimiter, place):
@@ -113,7 +118,9 @@ def _after_blanks(text: str, place: int, delimiter: str) -> int:
     return place
 
 
-def _quoted(text: str, start: int, more: Callable[[], str | None]) -> tuple[str, str, int]:
+def _quoted(
+    text: str, start: int, more: Callable[[], str | None], quote: str
+) -> tuple[str, str, int]:
     """Read a quoted field; return it, the text with the lines it took, and the place after it."""
     parts: list[str] = []
     lines = [text]
@@ -121,7 +128,7 @@ def _quoted(text: str, start: int, more: Callable[[], str | None]) -> tuple[str,
     line = text
     before = 0  # characters of earlier lines
     while True:
-        end = line.find(QUOTE, place)
+        end = line.find(quote, place)
         if end < 0:
             following = more()
             if following is None:
@@ -134,9 +141,9 @@ def _quoted(text: str, start: int, more: Callable[[], str | None]) -> tuple[str,
             line, place = following, 0
             continue
         parts.append(line[place:end])
-        if not line.startswith(QUOTE, end + 1):
+        if not line.startswith(quote, end + 1):
             return "".join(parts), "\n".join(lines), before + end + 1
-        parts.append(QUOTE)
+        parts.append(quote)
         place = end + 2
 
 
@@ -173,7 +180,7 @@ class _Feed:
 
 
 def records(
-    lines: Iterator[tuple[int, str]], delimiter: str, problems: Problems
+    lines: Iterator[tuple[int, str]], delimiter: str, problems: Problems, quote: str = QUOTE
 ) -> Iterator[tuple[int, str, list[str]]]:
     r"""Yield the line number, the text and the fields of each record.
 
@@ -185,11 +192,11 @@ def records(
     feed = _Feed(lines)
     while entry := feed.first():
         number, line = entry
-        if QUOTE not in line and "\r" not in line:
+        if not (quote and quote in line) and "\r" not in line:
             yield number, line, [field.strip(BLANKS) for field in line.split(delimiter)]
             continue
         try:
-            text, fields, _ = split_fields(line, delimiter, feed.more)
+            text, fields, _ = split_fields(line, delimiter, feed.more, quote)
         except _Malformed as error:
             whole = "\n".join([line, *(text for _, text in feed.taken)])
             further, column = place_of(whole, error.place)
@@ -202,12 +209,14 @@ def records(
             yield number, text, fields
 
 
-def field_place(number: int, text: str, index: int, delimiter: str) -> tuple[int, int]:
+def field_place(
+    number: int, text: str, index: int, delimiter: str, quote: str = QUOTE
+) -> tuple[int, int]:
     """Return line and column of a field of a well-formed record that begins at line `number`.
 
     >>> field_place(7, "a,  b", 1, ",")
     (7, 5)
     """
-    starts = split_fields(text, delimiter)[2]
+    starts = split_fields(text, delimiter, quote=quote)[2]
     further, column = place_of(text, starts[index])
     return number + further, column

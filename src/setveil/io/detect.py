@@ -41,9 +41,14 @@ PLAUSIBLE = 40
 PERHAPS = 50
 """For baskets whose first line may name columns."""
 SHOWN = 3
+UNNAMED = 500
+"""Columns that a table without a header may have, unless it is asked for; more are baskets."""
+ALIKE = 64
+"""Fields that show whether all hold the same kind of thing."""
 _NUMBERS = re.compile(r"[ \t]*(?:(?:0|[1-9][0-9]*)(?:[ \t]+|$))*")
 _SEQUENCE = re.compile(r"[ \t]*(?:(?:[0-9]+|-[12])(?:[ \t]+|$))+")
 _UTILITIES = re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+")
+_SINGLE = re.compile(r"(?:^|[,;\t|])\s*'[^']*'\s*(?:$|[,;\t|])")
 _ALIGNED = re.compile(r"[|+]?[\s:|+-]*-{3,}[\s:|+-]*")
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 _COMPRESSED = (".gz", ".zst", ".zstd")
@@ -115,6 +120,9 @@ class Detection:
     ...     found = detect_layout(path)
     >>> found.layout.format, [column.role for column in found.layout.columns]
     ('long', ['record id', 'item', 'ignore'])
+
+    `private` names columns, with samples, that the given options publish and that would be
+    private if nothing were said.
     """
 
     name: str
@@ -122,6 +130,7 @@ class Detection:
     guessed: bool = True
     why_not: str = ""
     identities: tuple[str, ...] = ()
+    private: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def best(self) -> Candidate:
@@ -212,6 +221,7 @@ class Sample:
     name: str
     ending: str
     lines: tuple[str, ...]
+    quote: str = QUOTE
 
     @property
     def filled(self) -> list[str]:
@@ -228,7 +238,8 @@ class Sample:
             return self._split[delimiter]
         problems = Problems(name="", on_error="skip")
         found = []
-        for _, text, cells in records(iter(enumerate(self.lines, 1)), delimiter, problems):
+        numbered = iter(enumerate(self.lines, 1))
+        for _, text, cells in records(numbered, delimiter, problems, self.quote):
             if problems.count:  # perhaps only a quoted field that the sample cuts off
                 break
             found.append(cells if text.strip() else [""])
@@ -256,7 +267,9 @@ def sample_of(source: Source) -> Sample:
     # The last may be all that is left, cut off in the middle, or nothing after the last newline.
     if len(lines) > SAMPLE or (len(lines) > 1 and (len(source.head) >= HEAD or not lines[-1])):
         lines.pop()
-    return Sample(name=source.name, ending=ending, lines=tuple(lines))
+    single = sum(_SINGLE.search(line) is not None for line in lines)
+    quote = "'" if 2 * single > len(lines) and QUOTE not in text else QUOTE
+    return Sample(name=source.name, ending=ending, lines=tuple(lines), quote=quote)
 
 
 def detect_text(source: Source, options: ReadOptions) -> Detection:
@@ -268,6 +281,8 @@ def detect_text(source: Source, options: ReadOptions) -> Detection:
                 fix=f"leave out --{name}",
             )
     sample = sample_of(source)
+    if options.quote is not None:
+        sample = replace(sample, quote=options.quote)
     if not sample.filled and options.format is None:
         raise InputError(
             "there are only blank lines in it", where=source.name, fix="give a file with data"
@@ -281,7 +296,8 @@ def detect_text(source: Source, options: ReadOptions) -> Detection:
     _refuse_documents(sample)
     found = _TextDetection(sample, options).detection()
     marked = tuple(
-        replace(c, layout=replace(c.layout, encoding=source.encoding)) for c in found.candidates
+        replace(c, layout=replace(c.layout, encoding=source.encoding, quote=sample.quote))
+        for c in found.candidates
     )
     return replace(found, candidates=marked, guessed=options.format is None)
 
@@ -534,7 +550,7 @@ class _TextDetection:
             cells = body if header else rows
             asked = options.format is not None or options.names_columns
             fitted = _fitted(names, cells, pad=header, asked=asked)
-            if fitted is None:
+            if fitted is None or (len(names) > UNNAMED and not header and not asked):
                 continue
             names, cells = fitted
             table = Table(names, cells, named=header, where=self.sample.name)
@@ -558,7 +574,7 @@ class _TextDetection:
         return found
 
     def _note_identities(self, table: Table) -> None:
-        for column in table.columns:
+        for column in table.columns[:UNNAMED]:
             if column.finding is not None and column.name not in " ".join(self.identities):
                 self.identities.append(f"{column.name} ({column.finding.reason})")
 
@@ -701,6 +717,9 @@ class _TextDetection:
             why = f"all lines have {lengths[0]} field{many} of the same kind"
         if strength == 2 and (table or not ragged):
             return 5, why
+        if _leads_apart(rows):
+            self.why_not = "what comes first in a line never comes later in one"
+            return 20, why
         if ragged:
             return 40 if table else 90, why
         if len(rows) == 1 and not strength and not table:
@@ -872,10 +891,10 @@ def _fitted(
 def _heads_baskets(rows: Rows) -> bool:
     """Whether the first line names what the lines below hold, though these have more fields."""
     names = rows[0]
-    longer = any(len(row) > len(names) for row in rows[1:])
-    known = all(record_kind(name) or is_item_name(name) for name in names)
+    if not names or not any(len(row) > len(names) for row in rows[1:]):
+        return False
     below = {cell for row in rows[1:] for cell in row}
-    return bool(names) and len(rows) > 1 and known and longer and not below & set(names)
+    return not below & set(names) and all(record_kind(name) or is_item_name(name) for name in names)
 
 
 def _own_numbers(rows: Rows) -> bool:
@@ -922,11 +941,20 @@ def _looks_paired(rows: Rows) -> bool:
     return len(lead) > len(set(lead)) >= 3 and all(a <= b for a, b in pairwise(lead))
 
 
+def _leads_apart(rows: Rows) -> bool:
+    """Whether what comes first in lines never comes later, though the rest changes places."""
+    if len(rows) < 20 or max(map(len, rows)) < 3:
+        return False
+    lead = {row[0] for row in rows if row}
+    later = [{row[place] for row in rows if len(row) > place} for place in (1, 2)]
+    return bool(later[0] & later[1]) and not any(cell in lead for row in rows for cell in row[1:])
+
+
 def _alike(rows: Rows) -> bool:
     """Whether all columns of a block of cells hold the same kind of thing, and no identities."""
     columns = [
         SampledColumn("", [row[place] if place < len(row) else "" for row in rows], named=False)
-        for place in range(max(map(len, rows)))
+        for place in range(min(max(map(len, rows)), ALIKE))
     ]
     kinds = {column.kind for column in columns if column.filled}
     if any(column.finding is not None for column in columns):
@@ -987,7 +1015,7 @@ def detect_grid(grid: Grid, options: ReadOptions, name: str) -> Detection:
     """Find out how a table that is not text is laid out."""
     import polars as pl  # noqa: PLC0415
 
-    foreign = ["delimiter", "encoding"] + (["header"] if grid.header is not None else [])
+    foreign = ["delimiter", "encoding", "quote"] + (["header"] if grid.header is not None else [])
     for given in foreign:
         if getattr(options, given) is not None:
             raise ParameterError(

@@ -238,7 +238,8 @@ _PERSON_NAME = _any_of("""
     apellidos?, apellidos?, (?:primer|segundo) nombre, cognom[ei], nome completo, achternaam,
     voorna(?:am|men), familienaam, tussenvoegsel, voorletters, sobrenome, apelido,
     (?:primeiro|ultimo) nome, nazwisko, imie, efternamn, fornamn, efternavn, fornavn, etternavn,
-    sukunimi, etunimi
+    sukunimi, etunimi, attendees?, contacts?, relatives, next of kin, care ?team, фио, фамилия, имя,
+    氏名, 姓名, 名前, الاسم, ονομα, επωνυμο, soyadi, adi soyadi
 """)
 _BARE_NAME = _words("name names nom noms nombre nombres nome nomi naam namen navn namn nimi")
 # Words that may stand beside a bare "name" so that it is still a person's.
@@ -246,7 +247,7 @@ _PERSON = _words("""
     patient patients patienten patientin person persons people client customer member subject
     employee doctor physician nurse contact mother father parent spouse child kin next
     guardian insured subscriber beneficiary holder participant student pupil donor resident
-    respondent staff relative emergency kunde kunden arzt versicherter cliente paciente paziente
+    respondent staff relative emergency pat kunde kunden arzt versicherter cliente paciente paziente
     utente medico assistito medecin docteur assure klant persoon arts bewoner doente titular
     responsable of the de del do da di der des du d la le el van het legal real complete s
 """)

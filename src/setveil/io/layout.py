@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.data.problems import shortened
 from setveil.data.sources import shown_name
 from setveil.errors import InputError, ParameterError
-from setveil.io.delimited import checked_delimiter
+from setveil.io.delimited import QUOTE, checked_delimiter
 from setveil.io.spelling import nearest
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ ROLES = {
 }
 PUBLISHED = frozenset({"item", "items", "one-hot"})
 """Roles of the columns that items come from."""
-QUOTE = '"'
+QUOTES = {"double": '"', "single": "'", "none": ""}
+"""What may surround a field, by name."""
 
 
 def checked_format(name: str) -> str:
@@ -126,7 +127,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         checked_format(self.format)
-        if self.quote not in {QUOTE, "'", ""}:
+        if self.quote not in QUOTES.values():
             raise ParameterError(f"the quote is {self.quote!r}", fix="use \", ' or nothing")
         if self.skip < 0:
             raise ParameterError(f"skip is {self.skip}", fix="use 0 or more")
@@ -277,6 +278,8 @@ class ReadOptions:
     ----------
     format, encoding, delimiter
         As in `Layout`.
+    quote
+        What surrounds fields: ``double``, ``single`` or ``none``, or the sign itself.
     header
         Whether the first row names the columns.
     id
@@ -301,6 +304,7 @@ class ReadOptions:
     format: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    quote: str | None = None
     header: bool | None = None
     id: str | None = None
     item: str | None = None
@@ -316,6 +320,13 @@ class ReadOptions:
         for name in ("delimiter", "separator"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked_delimiter(getattr(self, name), name))
+        if self.quote is not None:
+            quote = QUOTES.get(self.quote, self.quote)
+            if quote not in QUOTES.values():
+                raise ParameterError(
+                    f"the quote is {self.quote!r}", fix=f"use one of {', '.join(QUOTES)}"
+                )
+            object.__setattr__(self, "quote", quote)
         if self.item is not None and self.items:
             raise ParameterError(
                 "--item and --items both say where the items are",

@@ -11,7 +11,7 @@ import numpy as np
 from setveil.data.collectors import Collected, RowCollector, collected_pairs
 from setveil.data.problems import Problems
 from setveil.data.sources import Source
-from setveil.errors import InputError, ParameterError
+from setveil.errors import InputError, ParameterError, SetveilError
 from setveil.io.cells import Cells, pairs_of_codes, read_cells, rows_of_codes
 from setveil.io.cleaning import Cleaning, near_duplicates
 from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of
@@ -46,6 +46,7 @@ def read(
     layout: Layout | str | os.PathLike[str] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    quote: str | None = None,
     header: bool | None = None,
     id: str | None = None,  # noqa: A002
     item: str | None = None,
@@ -78,6 +79,8 @@ def read(
         How bytes become text, such as ``cp1252``.
     delimiter
         What separates fields; also ``tab`` or ``space``.
+    quote
+        What surrounds fields that hold the delimiter: ``double``, ``single`` or ``none``.
     header
         Whether the first row names the columns.
     id
@@ -123,6 +126,7 @@ def read(
         format=format,
         encoding=encoding,
         delimiter=delimiter,
+        quote=quote,
         header=header,
         id=id,
         item=item,
@@ -217,6 +221,7 @@ def _read(source: Source, options: ReadOptions, known: Layout | None, problems: 
     source.refuse_foreign()
     if known is None:
         found = detect_text(source, options)
+        found = replace(found, private=_private_otherwise(source, options, found.layout))
         layout, guessed, why = found.layout, found.guessed, "; ".join(found.best.reasons)
     else:
         found, layout, guessed, why = None, known, False, "as the layout says"
@@ -239,6 +244,32 @@ def _read(source: Source, options: ReadOptions, known: Layout | None, problems: 
     )
 
 
+def _private_otherwise(
+    source: Source, options: ReadOptions, layout: Layout
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the columns that options publish, and that are private where nothing is said.
+
+    Whoever reads a table as baskets, or takes all its columns for items, may not know what they
+    publish.
+    """
+    forced = options.format == "basket" or any(set("*?[") & set(p) for p in options.items)
+    if not forced:
+        return ()
+    asked = replace(options, format=None, id=None, item=None, items=(), ignore=(), separator=None)
+    try:
+        found = detect_text(source, asked).candidates
+    except SetveilError:
+        return ()
+    if not found or found[0].layout.format == "fimi":
+        return ()
+    kept = set(layout.names("record id", "identifier", "ignore"))
+    return tuple(
+        (column.name if found[0].layout.header else f"field {column.name}", samples)
+        for column, samples in zip(found[0].layout.columns, found[0].samples, strict=True)
+        if column.role in {"record id", "identifier"} and column.name not in kept
+    )
+
+
 def _check_layout(layout: Layout, source: Source) -> None:
     """Refuse a layout that a text does not have."""
     if layout.table or layout.query:
@@ -255,7 +286,7 @@ def _check_layout(layout: Layout, source: Source) -> None:
         )
     if layout.format not in TABLES:
         return
-    rows = sample_of(source).all_rows(layout.delimiter)
+    rows = replace(sample_of(source), quote=layout.quote).all_rows(layout.delimiter)
     if layout.header:
         found = rows[layout.skip] if len(rows) > layout.skip else []
         _check_names(layout, found, source.name)
@@ -281,7 +312,8 @@ def _read_baskets(
     source: Source, layout: Layout, problems: Problems
 ) -> tuple[Collected, list[ColumnSummary]]:
     """Read one record per line; the field of the record's id, if there is one, is no item."""
-    cells = read_cells(source, layout.delimiter, problems, skip_lines=layout.skip + layout.header)
+    skip = layout.skip + layout.header
+    cells = read_cells(source, layout.delimiter, problems, skip_lines=skip, quote=layout.quote)
     record = layout.places("record id")
     lengths = np.diff(cells.ends)
     if not record:
@@ -363,6 +395,7 @@ def _read_table(
         required={place: layout.columns[place].name for place in record},
         skip_lines=layout.skip + layout.header,
         lines=bool(flagged),
+        quote=layout.quote,
     )
     flags = None
     if flagged:

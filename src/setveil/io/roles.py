@@ -19,6 +19,7 @@ from setveil.io.column_names import (
     ITEMS,
     families,
     is_attribute,
+    is_generic,
     is_item_name,
     item_strength,
     record_kind,
@@ -28,6 +29,7 @@ from setveil.io.identifiers import (
     BIRTH_DATES,
     DATES,
     OWN_VALUES,
+    PERSON_NAMES,
     URLS,
     ColumnSummary,
     identifier_kind,
@@ -69,6 +71,12 @@ _DATE = re.compile(
 )
 _CODE = re.compile(r"[A-Za-z]{0,6}[-_.: ]?[0-9][A-Za-z0-9._:\-/]*")
 LONG_TEXT = 60
+RECEIPTS = frozenset({"bon", "receipt", "basket", "transaction", "trans", "ticket", "cart", "tid"})
+"""Events that do not come back: the same number on another day is another one."""
+LONG_NAME = 1000
+"""A first row with a longer cell names no columns."""
+JUDGED, NUMBERED = 500, 5000
+"""Columns by which a first row is judged; columns beyond which none are searched for families."""
 
 # How sure a reading is, out of 100.
 BY_NAME, BY_FLAGS, BY_VALUES, TWO_MEANINGS, UNSURE = 95, 90, 60, 50, 35
@@ -221,18 +229,39 @@ def header_strength(first: Sequence[str], body: Sequence[Sequence[str]]) -> int:
     >>> header_strength(["flu", "cough"], [["flu", "fever"], ["cold", "cough"]])
     0
     """
+    if len(first) > JUDGED:
+        first, body = first[:JUDGED], [row[:JUDGED] for row in body]
     names = [cell.strip() for cell in first]
     filled = [name for name in names if name]
-    if not filled or any(_INTEGER.fullmatch(name) or _DECIMAL.fullmatch(name) for name in filled):
+    if not filled or any(_is_value(name) for name in filled):
         return 0
-    if any(_DATE.fullmatch(name) for name in filled):
-        return 0
+    if len(filled) > 1 and all(map(is_generic, filled)):
+        return 2
     below = {cell for row in body for cell in row if cell}
     known = sum(bool(record_kind(name)) or is_item_name(name) for name in filled)
     known += 2 * sum(len(group) for group in families(names))
     if below & set(filled):
         # A word of the first row that occurs below is an item, unless nearly all say otherwise.
         return 2 if known >= max(2, 0.8 * len(filled)) and len(below & set(filled)) == 1 else 0
+    typed, named = _contrasts(names, body)
+    known += named
+    if known >= 2 or (known and len(filled) <= 2) or (typed and body):
+        return 2
+    if known:
+        return 2 if len(set(filled)) == len(filled) else 1
+    again = Counter(cell for row in body for cell in row if cell)
+    recurring = sum(n for n in again.values() if n > 1) / max(again.total(), 1)
+    return 1 if recurring >= 0.8 and len(body) >= 5 and len(filled) == len(names) else 0
+
+
+def _is_value(name: str) -> bool:
+    """Whether a cell of a first row is a number, a date or a text, which names no column."""
+    patterns = (_INTEGER, _DECIMAL, _DATE)
+    return len(name) > LONG_NAME or any(pattern.fullmatch(name) for pattern in patterns)
+
+
+def _contrasts(names: Sequence[str], body: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """Return how many names are unlike the cells below, and how many say what people are."""
     columns = [
         SampledColumn(name, [row[place] if place < len(row) else "" for row in body])
         for place, name in enumerate(names)
@@ -247,13 +276,7 @@ def header_strength(first: Sequence[str], body: Sequence[Sequence[str]]) -> int:
         or is_attribute(column.name)
         for column in columns
     )
-    if known + named >= 2 or (known + named and len(filled) <= 2) or (typed and body):
-        return 2
-    if known + named:
-        return 2 if len(set(filled)) == len(filled) else 1
-    again = Counter(cell for row in body for cell in row if cell)
-    recurring = sum(n for n in again.values() if n > 1) / max(again.total(), 1)
-    return 1 if recurring >= 0.8 and len(body) >= 5 and len(filled) == len(names) else 0
+    return typed, named
 
 
 def resolve(name: str, names: Sequence[str], option: str, where: str) -> int:
@@ -503,7 +526,8 @@ class Table:
         column = self.columns[0]
         numbers = column.kind in {"integer", "code"} and not is_item_name(column.name)
         whole = len(column.filled) == len(column.cells)
-        return [0] if numbers and whole and not column.counts.keys() <= {"0", "1"} else []
+        many = len(column.counts) > 1 and not column.counts.keys() <= {"0", "1"}
+        return [0] if numbers and whole and many else []
 
     def _same_records(self, one: int, other: int) -> bool:
         """Whether two columns part the rows in the same way."""
@@ -516,7 +540,8 @@ class Table:
         if not self.named:
             return []
         groups = []
-        for group in families(self.names):
+        short = [name if len(name) <= LONG_NAME else "" for name in self.names]
+        for group in families(short) if len(short) <= NUMBERED else ():
             strong_name = item_strength(self.names[group[0]]) == 2
             members = [p for p in group if p in safe or (strong_name and p not in ids)]
             kinds = {self.columns[p].kind for p in members}
@@ -593,7 +618,7 @@ class Table:
         separator = options.separator or ""
         if len(cells) > 1 and not named:
             return [self._list_reading(fixed, [p], ids, separator, TWO_MEANINGS) for p in cells[:3]]
-        score = BY_NAME if named else (BY_VALUES if ids else UNSURE)
+        score = BY_NAME if named else UNSURE
         return [self._list_reading(fixed, cells, ids, separator, score)]
 
     def _list_reading(
@@ -631,7 +656,8 @@ class Table:
             marks = [p for p in free if self._half_marks(p)]
         else:
             marks = [p for p in free if self.columns[p].kind == "mark"]
-            others = [p for p in free if p not in marks and not self._identity(p)]
+            unmarked = [p for p in free if self.columns[p].kind != "mark"]
+            others = [p for p in unmarked if not self._identity(p)]
             items = [p for p in others if self.named and is_item_name(self.names[p])]
             if (
                 len(marks) < 2
@@ -644,10 +670,12 @@ class Table:
         if not marks:
             return []
         self._refuse_nameless(marks)
+        people = SampledColumn("", [self.names[place] for place in marks], named=False).finding
+        score = UNSURE if people is not None and people.kind == PERSON_NAMES else BY_FLAGS
         why = [f"{len(marks):,} columns hold only 0 and 1, or yes and no"]
         marked = fixed | dict.fromkeys(marks, "one-hot")
         place = self._one_id(ids)[0]
-        return [self._reading("one-hot", marked, marks, place, score=BY_FLAGS, reasons=why)]
+        return [self._reading("one-hot", marked, marks, place, score=score, reasons=why)]
 
     def _refuse_nameless(self, marks: list[int]) -> None:
         """Refuse columns that are items and have no name of their own."""
@@ -687,27 +715,44 @@ class Table:
             return [self._reading("wide", marked, kept, None, score=BY_NAME, reasons=why)]
         if not kept or not ids:
             return []
-        if not by_name:
-            score = BY_VALUES
-        elif len(kept) > 1 or len(ids) > 1:
-            score = TWO_MEANINGS
-        else:
-            score = BY_NAME
+        score = BY_NAME if len(kept) == len(ids) == 1 else TWO_MEANINGS
+        score = score if by_name else UNSURE
         found = []
         for record in ids:
             for item in kept[:3]:
-                names = f"{self.names[record or 0]!r}", f"{self.names[item]!r}"
-                why = [f"{names[0]} tells which record a row belongs to, {names[1]} is the item"]
-                marked = fixed | {item: "item"}
-                found.append(
-                    self._reading("long", marked, [item], record, score=score, reasons=why)
-                )
-                sign = self.columns[item].loose_separator
-                if sign and record is not None and self.columns[record].distinct:
-                    split = self._list_reading(fixed, [item], [record], sign, score)
-                    option = f"{split.option} --separator '{sign}'"
-                    found.append(replace(split, option=option))
+                found += self._pairs(fixed, record, item, score)
         return found
+
+    def _pairs(
+        self, fixed: dict[int, str], record: int | None, item: int, score: int
+    ) -> list[Reading]:
+        """Return the readings as pairs of a record and an item, which may be a list of items."""
+        names = f"{self.names[record or 0]!r}", f"{self.names[item]!r}"
+        why = [f"{names[0]} tells which record a row belongs to, {names[1]} is the item"]
+        if self._spans_dates(record):
+            why.append(f"though rows with the same {names[0]} have different dates")
+            score = min(score, UNSURE)
+        marked = fixed | {item: "item"}
+        found = [self._reading("long", marked, [item], record, score=score, reasons=why)]
+        column = self.columns[item]
+        alone = record is not None and self.columns[record].distinct
+        sign = column.separator or (column.loose_separator if alone else "")
+        if sign and self.named:
+            split = self._list_reading(fixed, [item], [record], sign, score)
+            found.append(replace(split, option=f"{split.option} --separator '{sign}'"))
+        return found
+
+    def _spans_dates(self, record: int | None) -> bool:
+        """Whether a number of an event, such as a receipt, comes back on other days."""
+        if record is None or not self.named or not RECEIPTS & set(words_of(self.names[record])):
+            return False
+        ids = self.columns[record].cells
+        for column in self.columns:
+            if column.kind == "date":
+                pairs = set(zip(ids, (cell[:10] for cell in column.cells), strict=True))
+                if len(pairs) > 1.2 * len(set(ids)):
+                    return True
+        return False
 
     def _reading(
         self,

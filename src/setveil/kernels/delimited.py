@@ -27,8 +27,7 @@ FULL = 3  # there is no room for another row
 _AHEAD = 16  # cells
 PADDING = 16  # bytes after a text that may be read, though never used
 
-_TAB, _NEWLINE, _RETURN, _BLANK, _QUOTE = 9, 10, 13, 32, 34
-_QUOTES = np.uint64(_QUOTE) * ONES
+_TAB, _NEWLINE, _RETURN, _BLANK = 9, 10, 13, 32
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -74,6 +73,7 @@ def find_cells(  # noqa: PLR0911  (it says in one line how it ended)
     first: int,
     size: int,
     delimiter: Bytes,
+    quote: int,
     targets: Int64Array,
     kept: int,
     pad: bool,
@@ -96,6 +96,8 @@ def find_cells(  # noqa: PLR0911  (it says in one line how it ended)
         Where to begin, which is the start of a row, and where the text ends.
     delimiter
         What separates cells.
+    quote
+        The byte that begins and ends a quoted cell; 0, which no text holds, where none does.
     targets
         For each column of a table its place in the rows to give out, -1 to leave it out. Without
         any, a row is whatever a line holds.
@@ -128,8 +130,8 @@ def find_cells(  # noqa: PLR0911  (it says in one line how it ended)
     >>> hashes, ends, begins = np.empty(9, np.uint32), np.empty(9, np.int64), np.empty(9, np.int64)
     >>> comma, keys = np.array([44], np.uint8), np.array([1, 3, 5], np.uint64)
     >>> none, never = np.empty(0, np.int64), np.empty(0, np.bool_)
-    >>> find_cells(text, 0, len(raw), comma, none, 0, False, never, keys, starts, lengths, hashes,
-    ...            ends, begins)
+    >>> find_cells(text, 0, len(raw), comma, 34, none, 0, False, never, keys, starts, lengths,
+    ...            hashes, ends, begins)
     (0, 15, 3, 2, 2, 0, 0, 0)
     >>> [bytes(text[s : s + n]) for s, n in zip(starts[:3], lengths[:3])], ends[:2].tolist()
     ([b'a', b'b "c" ', b'd'], [2, 3])
@@ -140,6 +142,7 @@ def find_cells(  # noqa: PLR0911  (it says in one line how it ended)
     single = len(delimiter) == 1
     delimiters = np.uint64(d0) * ONES
     newlines, returns = np.uint64(_NEWLINE) * ONES, np.uint64(_RETURN) * ONES
+    quotes = np.uint64(quote) * ONES
     blank_delimiter = True
     for k in range(len(delimiter)):
         blank_delimiter &= delimiter[k] == _BLANK or delimiter[k] == _TAB
@@ -164,7 +167,7 @@ def find_cells(  # noqa: PLR0911  (it says in one line how it ended)
                 place += 1
                 byte = text[place]
             start = place
-            if byte == _QUOTE:
+            if byte == quote:
                 filled = True
                 start += 1
                 place = stop = start
@@ -173,14 +176,14 @@ def find_cells(  # noqa: PLR0911  (it says in one line how it ended)
                 while True:
                     if stop == place:
                         word = word_at(text, place)
-                        marks = marks_of(word, _QUOTES) | marks_of(word, newlines)
+                        marks = marks_of(word, quotes) | marks_of(word, newlines)
                         place += first_mark(marks) if marks != 0 else 8
                         stop = place
                         if marks == 0:
                             continue
                     byte = text[place]
-                    if byte == _QUOTE:
-                        if text[place + 1] != _QUOTE:
+                    if byte == quote:
+                        if text[place + 1] != quote:
                             break
                         place += 1
                     elif byte == _NEWLINE:

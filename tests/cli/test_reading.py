@@ -83,7 +83,7 @@ def test_identities_never_reach_a_release(clinic, hospital, tmp_path):
 def test_the_guard_stops_publishing(clinic, hospital, tmp_path, command):
     out = tmp_path / "out"
     start = ["anonymize", "disassociate"] if command == "anonymize" else [command]
-    done = clinic.run(*start, hospital, "--format", "basket", "-o", out)
+    done = clinic.run(*start, hospital, "--items", "Name,Dx1,Dx2", "-o", out)
     assert done.exit_code == 2
     assert not out.exists()
     said = done.stderr
@@ -93,11 +93,26 @@ def test_the_guard_stops_publishing(clinic, hospital, tmp_path, command):
         assert way in said
 
 
+@pytest.mark.parametrize("options", [["--format", "basket"], ["--items", "*"]])
+def test_a_table_is_not_published_whole_by_a_pattern(clinic, hospital, tmp_path, options):
+    """What would be private if nothing were said stays private, or stops."""
+    out = tmp_path / "out"
+    done = clinic.run("anonymize", "disassociate", hospital, *options, "--k", 2, "-o", out)
+    assert done.exit_code == 2
+    assert not out.exists()
+    done = clinic.run(
+        "anonymize", "disassociate", hospital, *options, "--no-header", "--k", 2, "-o", out
+    )
+    assert done.exit_code == 2
+    assert "--allow-identifiers" in done.stderr
+    assert not out.exists()
+
+
 def test_research_may_go_on(clinic, hospital, tmp_path):
     out = tmp_path / "out"
     done = clinic.run(
-        "anonymize", "disassociate", hospital, "--format", "basket", "--allow-identifiers",
-        "--k", 2, "-o", out,
+        "anonymize", "disassociate", hospital, "--format", "basket", "--no-header",
+        "--allow-identifiers", "--k", 2, "-o", out,
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "--allow-identifiers" in done.stderr

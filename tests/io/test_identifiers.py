@@ -178,7 +178,6 @@ def test_values_can_refute_a_header():
     assert kind("name", products * 20) is None
     assert kind("name", PEOPLE[:8] * 20) == "person names"
     assert kind("Name", SURNAMES * 3) == "person names"
-    assert kind("姓名", ["王小明", "李小龙"]) is None  # a header in a language we do not know
     assert kind("name", ["王小明", "李小龙", "陈美"] * 10) == "person names"
     assert kind("Name", []) is None
     assert kind("Name", ["", " "]) is None

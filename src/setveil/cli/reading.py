@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from setveil.cli.output import say
-from setveil.errors import InputError
+from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
@@ -101,6 +101,10 @@ class Reading:
             if name in {"items", "ignore"}:
                 parts = [value] if isinstance(value, str) else value
                 value = [name for part in parts for name in map(str.strip, part.split(",")) if name]
+                if not value:
+                    raise ParameterError(
+                        f"--{name} names no column", fix="name one, or leave it out"
+                    )
             found[name] = value
         return cls(settings=found, asked=asked)
 
@@ -186,7 +190,7 @@ def refuse_identifiers(
     raise InputError(
         "what would be published looks like identities:\n" + "\n".join(lines),
         where=where,
-        fix=_ways_on(found),
+        fix=_ways_on(found, "" if reading is None else reading.format),
     )
 
 
@@ -196,11 +200,23 @@ def identity_sentence(finding: "Finding") -> str:
     return f"  {place}: {finding.kind} ({finding.reason}), such as {', '.join(finding.samples)}"
 
 
-def _ways_on(found: "list[Finding]") -> str:
+def _ways_on(found: "list[Finding]", form: str) -> str:
+    if form in {"fimi", "spmf", "jsonl"}:
+        return (
+            "remove it from the file; where the first number of each line is the record's own, "
+            "read it with --format basket --delimiter space --id 1; or, for research, go on with "
+            "--allow-identifiers"
+        )
     column = next((finding.column for finding in found if finding.column is not None), None)
     named = "COLUMN" if column is None else f"'{column}'" if " " in column else column
-    if named.startswith("'field "):
-        named = named.strip("'").removeprefix("field ")
+    if form == "basket":
+        place = named.strip("'").removeprefix("field ")
+        known = place if place.isdecimal() else "NUMBER"
+        return (
+            "if lines are rows of a table, leave out --format basket; if the field tells records "
+            f"apart, use it for that (--id {known}); or, for research, go on with "
+            "--allow-identifiers"
+        )
     return (
         f"set it aside (--ignore {named}), use it to tell records apart (--id {named}), or, for "
         "research, go on with --allow-identifiers"

@@ -42,7 +42,7 @@ FOREIGN = {
 }
 
 # Decompressed data is refused once it is both this long and this many times its compressed size.
-UNPACKED_LIMIT = 1 << 30
+UNPACKED_LIMIT = 64 << 20
 UNPACKED_RATIO = 200
 
 UNICODE = "unicode"

@@ -657,10 +657,7 @@ class _TextDetection:
             header = options.format is None and _heads_baskets(rows)
         body = rows[1:] if header else rows
         lengths = sorted({len(row) for row in body if row}) or [0]
-        if options.format is None and options.delimiter is not None:
-            self._refuse_absent(options.delimiter)
-        if options.format == "basket" and options.header is None and lengths == [len(rows[0])]:
-            self._refuse_header(rows)
+        self._refuse_misread(given)
         if options.format == "basket" or options.id is not None:
             lead = options.id is not None
             self._add_basket(rows, delimiter, 100, "as asked", lead=lead, header=bool(header))
@@ -683,10 +680,15 @@ class _TextDetection:
             if score == PERHAPS:  # the first line may name columns as well as be a record
                 self._add_basket(rows, delimiter, PERHAPS, why, header=True)
 
-    def _refuse_absent(self, delimiter: str) -> None:
-        """Refuse a delimiter that stands in no line, where another one does."""
-        lines = self.sample.filled
-        if any(delimiter in line for line in lines):
+    def _refuse_misread(self, rows: Rows) -> None:
+        """Refuse a delimiter that stands in no line, and a header that is read as a record."""
+        options, lines = self.options, self.sample.filled
+        if options.format == "basket" and options.header is None:
+            if len({len(row) for row in rows}) == 1 and len(rows) > 1:
+                self._refuse_header(rows)
+            return
+        delimiter = options.delimiter
+        if options.format is not None or delimiter is None or any(delimiter in x for x in lines):
             return
         others = [d for d in DELIMITERS if sum(d in line for line in lines) >= 0.9 * len(lines)]
         if others:
@@ -698,7 +700,7 @@ class _TextDetection:
 
     def _refuse_header(self, rows: Rows) -> None:
         """Refuse to read a table's header as a record without being told."""
-        if len(rows) > 1 and header_strength(rows[0], rows[1:]) == 2:
+        if header_strength(rows[0], rows[1:]) == 2:
             raise InputError(
                 f"the first line seems to name columns: {listed(rows[0])}",
                 where=self.sample.name,

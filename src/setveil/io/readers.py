@@ -221,6 +221,7 @@ def _read(source: Source, options: ReadOptions, known: Layout | None, problems: 
     source.refuse_foreign()
     if known is None:
         found = detect_text(source, options)
+        _refuse_unused(options, found.layout)
         found = replace(found, private=_private_otherwise(source, options, found.layout))
         layout, guessed, why = found.layout, found.guessed, "; ".join(found.best.reasons)
     else:
@@ -244,6 +245,15 @@ def _read(source: Source, options: ReadOptions, known: Layout | None, problems: 
     )
 
 
+def _refuse_unused(options: ReadOptions, layout: Layout) -> None:
+    """Refuse a separator where no cell is split at it."""
+    if options.separator is not None and not layout.names("items"):
+        raise ParameterError(
+            f"--separator {options.separator!r} separates nothing: each cell is one item",
+            fix="leave it out, or name the column whose cells it splits with --items",
+        )
+
+
 def _private_otherwise(
     source: Source, options: ReadOptions, layout: Layout
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -255,7 +265,7 @@ def _private_otherwise(
     forced = options.format == "basket" or any(set("*?[") & set(p) for p in options.items)
     if not forced:
         return ()
-    asked = replace(options, format=None, id=None, item=None, items=(), ignore=(), separator=None)
+    asked = ReadOptions(delimiter=options.delimiter, quote=options.quote)
     try:
         found = detect_text(source, asked).candidates
     except SetveilError:
@@ -445,6 +455,7 @@ def _read_grid(
     grid = load_grid(source, table=table, query=query, rows=None if once else SAMPLE)
     if known is None:
         found = detect_grid(grid, options, source.name)
+        _refuse_unused(options, found.layout)
         layout, guessed, why = found.layout, found.guessed, "; ".join(found.best.reasons)
     else:
         found, layout, guessed, why = None, known, False, "as the layout says"

@@ -126,6 +126,8 @@ class SampledColumn:
 
     def _crosses(self) -> bool:
         """Whether cells are crossed or left empty, or say Y and N throughout."""
+        if len(self.cells) < 3:
+            return False
         letters = {cell.lower() for cell in self.counts}
         crossed = letters in ({"x"}, {"y"}, {"j"}) and len(self.filled) < len(self.cells)
         return crossed or letters in ({"y", "n"}, {"t", "f"}, {"j", "n"}, {"o", "n"}, {"t", "?"})
@@ -352,6 +354,7 @@ class Table:
         self.named = named
         self.where = where
         self.rows = len(body)
+        self.one_item_per_row = False
         self.columns = [
             SampledColumn(name, [row[place] for row in body], named=named)
             for place, name in enumerate(names)
@@ -361,6 +364,7 @@ class Table:
         """Return the plausible ways to read the table, the best first."""
         fixed = self._given_roles(options)
         wanted = options.format
+        self.one_item_per_row = wanted == "long"
         found = [
             reading
             for reading in self._readings(fixed, options)
@@ -396,7 +400,8 @@ class Table:
             if not (fixed.get(place) == "record id" and self.names[place] not in options.items)
         ]
         several = options.separator or (len(places) == 1 and self.columns[places[0]].separator)
-        if options.format == "one-hot":
+        marks = [place for place in places if self.columns[place].kind == "mark"]
+        if options.format == "one-hot" or (marks == places and not several):
             give(places, "one-hot", "--items")
         else:
             give(places, "items" if several else "item", "--items")
@@ -737,7 +742,7 @@ class Table:
         column = self.columns[item]
         alone = record is not None and self.columns[record].distinct
         sign = column.separator or (column.loose_separator if alone else "")
-        if sign and self.named:
+        if sign and self.named and not self.one_item_per_row:
             split = self._list_reading(fixed, [item], [record], sign, score)
             found.append(replace(split, option=f"{split.option} --separator '{sign}'"))
         return found

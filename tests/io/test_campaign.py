@@ -1,0 +1,330 @@
+"""Damaged files by the thousand, and files made to hurt: each is read or refused, soon and small.
+
+What counts as a traceback, a hang or a blow-up of memory is said in ``campaign.py``.
+"""
+
+import gzip
+import io
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from contextlib import closing
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xlsxwriter
+import zstandard
+from tests.io import campaign
+
+import setveil
+from setveil.errors import InputError
+from setveil.io import containers
+from setveil.io.layout import Layout
+
+
+def check(figures, count, tmp_path):
+    print(figures)
+    for failure in figures.failures:
+        print(failure)
+    assert not figures.failures, f"{figures}; the first: {figures.failures[0][-3000:]}"
+    assert figures.outcomes.total() == count
+    assert figures.outcomes["read"] > count // 10
+    assert figures.outcomes["refused"] > count // 3
+
+
+def test_some_damaged_files(tmp_path):
+    check(campaign.run(1_500, tmp_path), 1_500, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_damaged_files(tmp_path):
+    check(campaign.run(100_000, tmp_path), 100_000, tmp_path)
+
+
+def test_inputs_are_made_of_their_numbers(tmp_path):
+    one, other = (campaign.seeds(tmp_path / name) for name in "ab")
+    assert len(one) > 300
+    # Workbooks and databases hold the time at which they were written.
+    fixed = [i for i, seed in enumerate(one) if seed == other[i]]
+    assert len(fixed) > 0.8 * len(one)
+    made = [campaign.made(number, one) for number in range(300)]
+    assert made == [campaign.made(number, one) for number in range(300)]
+    assert len({each.content for each in made}) > 270
+
+
+DEADLY = """
+import os, sys, time
+from tests.io import campaign
+
+def reading(path, options):
+    number = int(sys.argv[3]) + reading.calls
+    reading.calls += 1
+    if number == 1:
+        raise ValueError("a traceback")
+    if number == 2:
+        os.abort()
+    if number == 3:
+        time.sleep(60)
+    if number == 4:
+        bytearray(campaign.MEMORY)
+    if number == 5:
+        held = b"x" * (campaign.GROWTH + (50 << 20))
+    return "read"
+
+reading.calls = 0
+campaign.check_reading = reading
+campaign.SECONDS = 0.5
+campaign._warm_up = lambda known, folder: campaign._limit_memory()
+campaign._main(sys.argv[1:])
+"""
+
+
+def test_failures_are_noticed(tmp_path, monkeypatch):
+    """What the campaign looks for is found: it would be worth nothing otherwise."""
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    monkeypatch.setattr(campaign, "COMMAND", [sys.executable, tmp_path / "deadly.py"])
+    monkeypatch.setenv("PYTHONPATH", ".")
+    figures = campaign.run(7, tmp_path, workers=1)
+    assert figures.outcomes == {"read": 2, "failed": 5}
+    for failure, what in zip(
+        figures.failures,
+        ["ValueError: a traceback", "SIGABRT", "Timeout", "MemoryError", "bytes more"],
+        strict=True,
+    ):
+        assert what in failure
+
+
+# --- Files made to hurt --------------------------------------------------------------------------
+
+
+def book(part="", old=b"", new=b""):
+    """Return a workbook, with some bytes of a part replaced."""
+    held, changed = io.BytesIO(), io.BytesIO()
+    with xlsxwriter.Workbook(held) as made:
+        sheet = made.add_worksheet("A")
+        for row, cells in enumerate([["id", "item"], ["1", "flu"], ["2", "gout"]]):
+            sheet.write_row(row, 0, cells)
+    with zipfile.ZipFile(held) as before:
+        with zipfile.ZipFile(changed, "w", zipfile.ZIP_DEFLATED) as after:
+            for name in before.namelist():
+                content = before.read(name)
+                assert name != part or old in content
+                after.writestr(name, content.replace(old, new, 1) if name == part else content)
+    return changed.getvalue()
+
+
+def laughing_book():
+    more = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10))
+    start = f'<!DOCTYPE sst [<!ENTITY a0 "lol">{more}]><sst'
+    laugh = b"<sst", start.encode()
+    first = book("xl/sharedStrings.xml", *laugh)
+    with zipfile.ZipFile(io.BytesIO(first)) as archive:
+        assert b"<t>flu</t>" in archive.read("xl/sharedStrings.xml")
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as after:
+            for name in archive.namelist():
+                after.writestr(name, archive.read(name).replace(b"<t>flu</t>", b"<t>&a9;</t>"))
+    return held.getvalue()
+
+
+def zipped(size):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", bytes(size))
+    return held.getvalue()
+
+
+def damaged_parquet():
+    """Return a file whose page says that it holds a negative number of values."""
+    held = io.BytesIO()
+    pl.DataFrame({"id": [1, 1, 2], "item": ["a", "b", "a"]}).write_parquet(held)
+    content = bytearray(held.getvalue())
+    # The header of a page: its type, two sizes, then the number of values, here 3, as 2 · 3.
+    place = content.index(b"\x15\x06", 4)
+    content[place + 1] = 0x7F
+    return bytes(content)
+
+
+def long_parquet():
+    """Return a file of few bytes with very many equal values."""
+    held = io.BytesIO()
+    codes = pa.repeat(pa.scalar(0, pa.int8()), 10_000_000)
+    table = pa.table({"item": pa.DictionaryArray.from_arrays(codes, pa.array(["x"]))})
+    with pq.ParquetWriter(held, table.schema) as writer:
+        for _ in range(25):
+            writer.write_table(table)
+    return held.getvalue()
+
+
+COLUMNS = 100_000
+draw = random.Random(7)
+BOMBS = {
+    "lines.dat.gz": (lambda: gzip.compress(b"1\n" * (40 << 20)), "decompression bomb"),
+    "lines.dat.zst": (lambda: zstandard.compress(b"1\n" * (40 << 20)), "decompression bomb"),
+    "lists.json.zst": (lambda: zstandard.compress(b"[" + b"[]," * (30 << 20)), "decompression"),
+    "nested.csv.gz": (lambda: gzip.compress(gzip.compress(b"a,b\n" * (20 << 20))), ""),
+    "zeros.csv.gz": (lambda: gzip.compress(bytes(100 << 20)), "binary file"),
+    "zeros.xlsx": (lambda: zipped(70 << 20), "more than 200 times"),
+    "far.xlsx": (lambda: book("xl/worksheets/sheet1.xml", b'r="B3"', b'r="XFD1048576"'), "reaches"),
+    "laughs.xlsx": (laughing_book, "unrecognized entity"),
+    "list.xlsx": (lambda: book("xl/workbook.xml", b"<sheet ", b"<sheet " * 100_000), ""),
+    "brackets.jsonl": (lambda: b"[" * 1_000_000, "nested too deeply"),
+    "braces.json": (lambda: b'{"a":' * 1_000_000, ""),
+    "digits.jsonl": (lambda: b"[" + b"9" * 1_000_000 + b"]\n", "too large a number"),
+    "digits.dat": (lambda: b"9" * 1_000_000, "more than 18 digits"),
+    "line.csv": (lambda: b"a,b\n" + b"x" * 50_000_000 + b",1\n", None),
+    "fields.csv": (lambda: b"x," * 10_000_000, None),
+    "numbers.dat": (lambda: b"1 " * 10_000_000, None),
+    "flags.csv": (
+        lambda: b"\n".join(
+            [
+                b",".join(b"item %d x" % i for i in range(COLUMNS // 2)),
+                *[b",".join(draw.choices((b"0", b"1"), k=COLUMNS // 2)) for _ in range(3)],
+            ]
+        ),
+        None,
+    ),
+    "columns.csv": (lambda: b",".join(b"Dx%d" % i for i in range(COLUMNS)) + b"\na\nb\n", ""),
+    "equal.csv": (lambda: b"item," * COLUMNS + b"\n" + b"x," * COLUMNS + b"\n", ""),
+    "square.csv": (
+        lambda: b"\n".join(
+            b",".join(draw.choices((b"flu", b"gout", b"E11.9", b"I10"), k=5_000))
+            for _ in range(1_000)
+        ),
+        None,
+    ),
+    "one-line.csv": (lambda: b",".join(b"word%dx" % i for i in range(9_000)), None),
+    "words.txt": (lambda: b"a b " * 15_000, None),
+    "quotes.csv": (lambda: b'"' * 1_000_001, "never closed"),
+    "quoted-lines.csv": (lambda: b"id,item\n" + b'1,"a\n' * 200_000, ""),
+    "after-quotes.csv": (lambda: b"id,item\n" + b'1,"a"x\n' * 100_000, ""),
+    "name-of-signs.csv": (lambda: b"id," + b"_" * 60_000 + b"\n1,2\n", ""),
+    "name-of-spaces.txt": (lambda: (b"a" + b" " * 30_000 + b"b\n") * 2, None),
+    "decimals.csv": (lambda: b"id,sum,item\n1," + b"123 " * 15_000 + b"x,a\n2,3,b\n", None),
+    "blank.dat": (lambda: b" " * 1_000_000, "blank"),
+    "newlines.csv": (lambda: b"\n" * 1_000_000, "blank"),
+    "page.parquet": (damaged_parquet, "a page of -64 values"),
+    "values.parquet": (long_parquet, "more than 200 times as many"),
+}  # a file's content, and what is said against it; None if it is read
+
+
+@pytest.fixture(scope="module")
+def read_in_process(tmp_path_factory):
+    """Read all of these files in a process with limits; return what came of each."""
+    folder = tmp_path_factory.mktemp("bombs")
+    files = []
+    for name, (content, _) in BOMBS.items():
+        (folder / name).write_bytes(content())
+        files.append((str(folder / name), {}))
+    (folder / "files.json").write_text(json.dumps(files))
+    done = subprocess.run(
+        [*campaign.COMMAND, "read", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=campaign.environment(),
+    )
+    found = {name: said for name, *said in map(json.loads, done.stdout.splitlines())}
+    return found, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_files_made_to_hurt(read_in_process, name):
+    found, stderr = read_in_process
+    assert name in found, f"the process ended before or while it read this file: {stderr}"
+    outcome, seconds, grown, problem = found[name]
+    print(f"{name}: {outcome[:300]} ({seconds:.2f} s, {grown >> 20} MB)")
+    assert not problem
+    expected = BOMBS[name][1]
+    if expected is None:
+        assert outcome == "read"
+    else:
+        assert outcome.startswith("refused: ")
+        assert expected in outcome
+
+
+def test_a_database_without_end(tmp_path, monkeypatch):
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as base:
+        base.execute(
+            "CREATE VIEW visits AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 "
+            "FROM n) SELECT id, 'flu' AS item FROM n"
+        )
+    monkeypatch.setattr(containers, "QUERY_SECONDS", 0.5)
+    with pytest.raises(InputError, match="runs for more than"):
+        setveil.read(path)
+
+
+# --- What the campaign found ---------------------------------------------------------------------
+
+
+def test_the_number_of_a_field_that_no_line_has(tmp_path):
+    """As many columns were made as the number says."""
+    path = tmp_path / "a.csv"
+    path.write_text("P1;flu\nP2;gout;flu\n")
+    for number in ("4", "99999999", "9" * 5000):
+        with pytest.raises(InputError, match="lines have up to 3 fields"):
+            setveil.read(path, "basket", id=number, delimiter=";")
+    assert setveil.read(path, "basket", id="1", delimiter=";").to_rows() == [
+        ["flu"],
+        ["flu", "gout"],
+    ]
+
+
+@pytest.mark.parametrize("form", ["basket", "long"])
+def test_a_layout_of_parquet_for_a_text(tmp_path, form):
+    """Such a layout names no delimiter, and nothing separates nothing."""
+    rows = setveil.TransactionTable.from_rows([["flu", "gout"], ["flu"]])
+    setveil.write(rows, tmp_path / "a.parquet", form)
+    layout = setveil.read(tmp_path / "a.parquet").reading.layout
+    assert isinstance(layout, Layout)
+    (tmp_path / "a.csv").write_text("id,item\n1,flu\n")
+    with pytest.raises(InputError, match="names no delimiter"):
+        setveil.read(tmp_path / "a.csv", layout=layout)
+
+
+def test_a_database_whose_own_statements_are_no_text(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("CREATE TABLE visits (id TEXT, item TEXT)")
+        base.execute("INSERT INTO visits VALUES ('1', 'flu')")
+        base.commit()
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"visits", b"vi\xa2its"))
+    with pytest.raises(InputError, match="cannot be read as SQLite database"):
+        setveil.read(path)
+
+
+def test_a_header_longer_than_the_first_look(tmp_path):
+    """It was taken for a header without records."""
+    path = tmp_path / "a.csv"
+    items = [f"item number {i}" for i in range(8_000)]
+    rows = "".join(
+        f"{n}," + ",".join("1" if i % 3 == n else "0" for i in range(8_000)) + "\n"
+        for n in range(3)
+    )
+    path.write_text(f"id,{','.join(items)}\n{rows}")
+    table = setveil.read(path)
+    assert table.reading.format == "one-hot"
+    assert table.to_rows() == [sorted(items[n::3]) for n in range(3)]
+
+
+def test_parquet_of_other_programs(tmp_path):
+    """The look at the pages passes whatever is whole."""
+    path = tmp_path / "a.parquet"
+    lists = [["flu", "gout"][: n % 3] for n in range(2_000)]
+    table = pa.table({"id": range(2_000), "items": lists, "none": [None] * 2_000})
+    for version in ("1.0", "2.0"):
+        for packing in ("none", "snappy", "gzip", "zstd", "brotli", "lz4"):
+            for more in (True, False):
+                pq.write_table(
+                    table, path, data_page_version=version, compression=packing,
+                    use_dictionary=more, write_page_index=more, data_page_size=500,
+                    row_group_size=700,
+                )  # fmt: skip
+                assert setveil.read(path).to_rows() == lists

@@ -161,7 +161,7 @@ def refuse_identifiers(
 
     With `allowed` it is said, and not stopped.
     """
-    from setveil.io.identifiers import Finding, find_identifiers, mask
+    from setveil.io.identifiers import Finding, are_people, find_identifiers, mask
 
     reading = table.reading
     found = find_identifiers(table, () if reading is None else reading.columns)
@@ -178,6 +178,17 @@ def refuse_identifiers(
             for name, samples in reading.detection.private
             if name not in known
         ]
+    flags = [] if reading is None else reading.layout.names("one-hot")
+    if are_people(flags):
+        found.append(
+            Finding(
+                column=None,
+                kind="person names",
+                reason="the columns are called like people",
+                samples=tuple(mask(name) for name in flags[:3]),
+                count=len(flags),
+            )
+        )
     if not found:
         return
     lines = [identity_sentence(finding) for finding in found[:5]]

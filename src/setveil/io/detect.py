@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.data.problems import Problems, shortened
 from setveil.data.sources import HEAD, Source
 from setveil.errors import InputError, ParameterError
-from setveil.io.column_names import is_item_name, record_kind
+from setveil.io.column_names import is_item_name, item_strength, record_kind
 from setveil.io.delimited import NAMED, QUOTE, records
 from setveil.io.json_lines import list_fields
 from setveil.io.layout import TABLES, Column, Layout, ReadOptions, listed
@@ -555,7 +555,8 @@ class _TextDetection:
             names, cells = fitted
             table = Table(names, cells, named=header, where=self.sample.name)
             known = options.names_columns or options.format is not None
-            if len(names) < 2 and not known and not (header and table.columns[0].separator):
+            tells = header and (table.columns[0].separator or item_strength(names[0]) == 2)
+            if len(names) < 2 and not known and not tells:
                 continue
             self._note_identities(table)
             readings = table.readings(options)

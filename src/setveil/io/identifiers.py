@@ -890,6 +890,19 @@ def _name_hits(column: ColumnSummary, values: _Values) -> int:
     return given if given >= 0.6 * total else 0
 
 
+def are_people(names: Sequence[str]) -> bool:
+    """Tell whether most of some texts are person names, as where every column is a person.
+
+    >>> are_people(["Liam Okafor", "Ewa Rossi", "Anna Schmidt"]), are_people(["flu", "gout", "HIV"])
+    (True, False)
+    """
+    if len(names) < 3:
+        return False
+    values = _Values(names)
+    shaped, known = int(values.name_shapes.sum()), int(values.known_names.sum())
+    return shaped >= 0.8 * len(names) and known >= 0.3 * len(names)
+
+
 def _form_reason(column: ColumnSummary, hits: int, kind: str) -> str:
     total = len(column.samples)
     looked = "different values" if total >= column.distinct else "sampled values"

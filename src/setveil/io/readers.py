@@ -169,6 +169,24 @@ def column_list(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _doubts(done: _Done, table: TransactionTable) -> list[str]:
+    """Return what speaks against a layout that the first rows of a table suggested."""
+    items = done.layout.names("item")
+    if not (done.guessed and items and done.layout.format in TABLES):
+        return []
+    said = []
+    for sign in ";|":
+        n = sum(sign in name for name in table.vocabulary.names)
+        if n:
+            said.append(
+                f"{n:,} item{'s' * (n != 1)} hold{'s' * (n == 1)} {sign!r}: if cells list several "
+                f"items, add --separator '{sign}'."
+            )
+    if repeated := [name for name in items if name in table.vocabulary]:
+        said.append(f"{listed(repeated)} is a column and an item: the header may stand twice.")
+    return said
+
+
 @dataclass(kw_only=True)
 class _Done:
     """What was read, and how."""
@@ -207,10 +225,10 @@ def _cleaned(
         near_duplicates=tuple(tuple(group) for group in near),
         skipped=problems.skipped,
         skipped_count=problems.count,
-        notes=(*source.notes, *done.collected.notes),
+        notes=(*source.notes, *done.collected.notes, *_doubts(done, table)),
         detection=done.detection,
     )
-    return replace(table, reading=report)
+    return table.with_reading(report)
 
 
 def _read(source: Source, options: ReadOptions, known: Layout | None, problems: Problems) -> _Done:

@@ -29,9 +29,9 @@ from setveil.io.identifiers import (
     BIRTH_DATES,
     DATES,
     OWN_VALUES,
-    PERSON_NAMES,
     URLS,
     ColumnSummary,
+    are_people,
     identifier_kind,
 )
 from setveil.io.layout import PUBLISHED, ReadOptions, listed
@@ -675,8 +675,7 @@ class Table:
         if not marks:
             return []
         self._refuse_nameless(marks)
-        people = SampledColumn("", [self.names[place] for place in marks], named=False).finding
-        score = UNSURE if people is not None and people.kind == PERSON_NAMES else BY_FLAGS
+        score = UNSURE if are_people([self.names[place] for place in marks]) else BY_FLAGS
         why = [f"{len(marks):,} columns hold only 0 and 1, or yes and no"]
         marked = fixed | dict.fromkeys(marks, "one-hot")
         place = self._one_id(ids)[0]

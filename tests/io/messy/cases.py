@@ -2047,3 +2047,248 @@ EVERY_METHOD = (
     "excel-clinic-long",
 )
 """Five layouts of one clinic that every anonymizer is tried on."""
+
+
+# --- What fresh eyes found ----------------------------------------------------------------------
+
+
+def rows_of(n: int, row: Callable[[int], str], header: str = "") -> bytes:
+    """Return a header and n rows that a function writes."""
+    start = f"{header}\n" if header else ""
+    return (start + "".join(row(i) + "\n" for i in range(n))).encode()
+
+
+PEOPLE = ("Okafor", "Meier", "Rossi")
+FULL = ("Liam Okafor", "Ewa Rossi", "Wei Lichter", "Anna Schmidt", "Peter Kimura")
+
+either(
+    "counter-surname-town-complaint",
+    "visits.csv",
+    rows_of(
+        12,
+        lambda i: f"{i + 1},{PEOPLE[i % 3]},{['Leeds', 'York'][i % 2]},{['fever', 'cough'][i % 2]}",
+        "id,surname,town,complaint",
+    ),
+    "long",
+    ["fever", "cough"] * 6,
+    ids=PEOPLE[:2],
+)
+either(
+    "counter-then-oui-non",
+    "flags.csv",
+    rows_of(
+        12,
+        lambda i: f"P9000{i:02},{['oui', 'non'][i % 2]},{['oui', 'non'][i // 2 % 2]}",
+        "patient_id,Asthma,Gout",
+    ),
+    "one-hot",
+    ["Asthma Gout", "Gout", "Asthma", ""] * 3,
+    ids=("P900001",),
+)
+either(
+    "names-last-first-beside-icd",
+    "epic.csv",
+    rows_of(
+        24,
+        lambda i: f'E10{i // 2:02},"{PEOPLE[i // 2 % 3].upper()},LIAM",{["I10", "E11"][i % 2]},ICU',
+        "PAT_MRN_ID,PAT_NAME,ICD10,DEPT",
+    ),
+    "long",
+    ["E11 I10"] * 12,
+    ids=("OKAFOR", "MEIER"),
+)
+either(
+    "care-team-beside-dx",
+    "team.csv",
+    lines(
+        "encounter,care_team,dx",
+        "E1,Dr. Amir Haddad; Nurse Li Wei,gout",
+        "E2,Nurse Li Wei,flu",
+        "E3,Dr. Amir Haddad,flu",
+        "E4,Dr. Amir Haddad; PT Tom Hansen,gout",
+        "E5,PT Tom Hansen,gout",
+    ),
+    "long",
+    ["gout", "flu", "flu", "gout", "gout"],
+    ids=("Haddad", "Hansen"),
+)
+either(
+    "comments-beside-diagnosis",
+    "notes.csv",
+    rows_of(
+        24,
+        lambda i: f'{i // 2},{["gout", "flu"][i % 2]},"Herr Schmidt kommt, Tel. 0171/55{i:04}; ok"',
+        "id,diagnosis,comment",
+    ),
+    "long",
+    ["flu gout"] * 12,
+    ids=("Schmidt",),
+)
+either(
+    "family-of-contacts",
+    "contacts.csv",
+    lines(
+        "case_id,Contact1,Contact2,Symptom",
+        "1,Liam Okafor,Ewa Rossi,fever",
+        "2,Wei Lichter,Liam Okafor,cough",
+        "3,Ewa Rossi,Wei Lichter,fever",
+        "4,Wei Lichter,Ewa Rossi,cough",
+    ),
+    "long",
+    ["fever", "cough", "fever", "cough"],
+    ids=FULL[:2],
+)
+refused(
+    "columns-v1-v2-v3",
+    "r.csv",
+    lines("V1,V2,V3", "1,Okafor,flu", "2,Meier,gout", "3,Okafor,gout", "4,Meier,flu"),
+    OPTION,
+    ids=PEOPLE[:2],
+)
+refused(
+    "people-as-columns",
+    "transposed.csv",
+    lines(
+        "Diagnosis," + ",".join(FULL),
+        "I10,1,0,1,1,0",
+        "E11,0,1,1,0,1",
+        "J45,1,1,0,1,1",
+        "G20,0,0,1,1,0",
+    ),
+    OPTION,
+    ids=FULL,
+)
+refused(
+    "json-lists-of-contacts",
+    "contacts.jsonl",
+    json_lines(*({"patientId": i, "contacts": [FULL[i], FULL[i - 1]]} for i in range(4))),
+    r"--item",
+    ids=FULL[:4],
+)
+either(
+    "postcodes-called-code",
+    "pins.csv",
+    rows_of(
+        60,
+        lambda i: f"{i // 3},{110000 + i // 3},{['fall', 'sepsis'][i % 2]}",
+        "customer_id,PIN_CODE,problem",
+    ),
+    "long",
+    ["fall sepsis"] * 20,
+    ids=("110001",),
+)
+refused(
+    "numbers-of-people-first",
+    "baskets.txt",
+    lines("10452 3 5 7", "10452 3 9", "10877 5 7", "10877 9 12", "20031 3 5", "20031 7 9"),
+    OPTION,
+    ids=("10452",),
+)
+refused(
+    "a-delimiter-that-is-nowhere",
+    "clinic.csv",
+    lines("PatientID;Name;Dx", "1;Liam Okafor;J45", "2;Wei Lichter;I10"),
+    r"delimiter",
+    options={"delimiter": ","},
+    ids=FULL[:1],
+)
+either(
+    "receipts-start-anew-each-day",
+    "bons.csv",
+    lines(
+        "Datum;Filiale;Bon;Artikel",
+        "2024-01-01;1;1;Milch",
+        "2024-01-01;1;1;Brot",
+        "2024-01-02;1;1;Bier",
+        "2024-01-01;2;2;Milch",
+        "2024-01-02;1;2;Bier",
+    ),
+    "long",
+    ["not read in any way"],
+)
+either(
+    "pages-with-slashes",
+    "pages.csv",
+    lines("session_id,page", "s-001,/shop/shoes", "s-001,/shop/hats", "s-002,/shop/shoes"),
+    "long",
+    ["/shop/hats /shop/shoes", "/shop/shoes"],
+    ids=("s-001",),
+)
+either(
+    "present-on-admission",
+    "poa.csv",
+    lines(
+        "RECORD_ID,DIAG_CODE_1,POA_DIAG_CODE_1,DIAG_CODE_2,POA_DIAG_CODE_2",
+        "70001,I10,Y,E11,N",
+        "70002,J45,U,,",
+        "70003,I10,W,J45,Y",
+    ),
+    "wide",
+    ["E11 I10", "J45", "I10 J45"],
+    ids=("70001",),
+)
+clear(
+    "principal-and-other-diagnoses",
+    "stays.csv",
+    lines(
+        "visit_id,PrincipalDiagnosis,OtherDiagnosis1,OtherDiagnosis2",
+        "V0001,I10,E11,J45",
+        "V0002,C50,,",
+        "V0003,G20,I10,",
+    ),
+    "wide",
+    ["E11 I10 J45", "C50", "G20 I10"],
+    ids=("V0001",),
+)
+refused(
+    "arff",
+    "weka.arff",
+    lines("@relation r", "@attribute bread {t}", "@attribute milk {t}", "@data", "t,?", "?,t"),
+    r"ARFF",
+)
+refused(
+    "markdown-table",
+    "table.md",
+    lines("| patient_id | dx |", "|---|---|", "| P90001 | J45 |", "| P90002 | I10 |"),
+    r"CSV",
+    ids=("P90001",),
+)
+clear(
+    "lists-in-brackets",
+    "pandas.csv",
+    lines("order_id,items", "70001,\"['milk', 'bread']\"", "70002,\"['beer']\""),
+    CELLS,
+    ["bread milk", "beer"],
+    ids=("70001",),
+)
+clear(
+    "single-quotes",
+    "quotes.csv",
+    lines("'PatientID','Dx'", "'P90001','gout, acute'", "'P90001','flu'", "'P90002','flu'"),
+    "long",
+    [["flu", "gout, acute"], ["flu"]],
+    layout={"quote": "'"},
+    ids=("P90001",),
+)
+clear(
+    "a-json-document-with-one-list",
+    "tags.json",
+    json.dumps([{"id": 1, "tags": ["a", "b"]}, {"id": 2, "tags": ["a"]}], indent=1).encode(),
+    "jsonl",
+    ["a b", "a"],
+)
+clear(
+    "one-column-of-diagnoses",
+    "diagnoses.csv",
+    lines("Diagnosis", "J45", "I10", "J45"),
+    CELLS,
+    ["J45", "I10", "J45"],
+)
+refused(
+    "separator-that-separates-nothing",
+    "long.csv",
+    lines("MRN,ICD", "P90001,I10", "P90001,E11", "P90002,I10"),
+    r"separator",
+    options={"separator": ";"},
+    ids=("P90001",),
+)

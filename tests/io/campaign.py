@@ -131,8 +131,8 @@ def seeds(folder: Path) -> list[Seed]:
     plain = [seed for seed in found if len(seed.content) < 4000][::7]
     found += [replace_content(s, gzip.compress(s.content, mtime=0), ".gz") for s in plain]
     found += [replace_content(s, zstandard.compress(s.content), ".zst") for s in plain[::2]]
-    found += [_with_layout(seed, folder) for seed in found if _may_have_layout(seed)][::3]
-    return found
+    laid_out = [seed for seed in found if _may_have_layout(seed)][::3]
+    return found + [_with_layout(seed, folder) for seed in laid_out]
 
 
 def replace_content(seed: Seed, content: bytes, ending: str = "") -> Seed:
@@ -416,7 +416,7 @@ def work(numbers: range, folder: Path) -> None:
     """Read the inputs of some numbers, and print a line of JSON on each."""
     folder.mkdir()
     known = seeds(folder / "seeds")
-    _warm_up(known, folder)
+    _warm_up(known[::4], folder)
     for number in numbers:
         given = made(number, known)
         path, options = place(given, folder)
@@ -438,7 +438,7 @@ def _warm_up(known: list[Seed], folder: Path) -> None:
 
 def read_all(files: list[tuple[str, dict[str, Any]]], folder: Path) -> None:
     """Read files with options, and print a line of JSON on each."""
-    _warm_up(seeds(folder / "seeds")[::3], folder)
+    _warm_up(seeds(folder / "seeds")[::4], folder)
     for name, options in files:
         print(json.dumps([Path(name).name, *observed(Path(name), options)]), flush=True)
 

@@ -233,3 +233,39 @@ def test_cleaning_is_said(file):
 def test_blank_files(file):
     with pytest.raises(InputError, match="only blank lines"):
         setveil.read(file("a.csv", "\n\n  \n"))
+
+
+def test_words_for_missing_values_are_counted(file):
+    text = "PatientID,Diagnosis\nP1,flu\nP1,NA\nP2,NULL\nP3,flu\n"
+    table = setveil.read(file("a.csv", text))
+    assert table.to_rows() == [["flu"], [], ["flu"]]
+    assert "2 cells with 'NA' or 'NULL' were taken as empty." in table.reading.notes
+    text = "PatientID,Dx1,Dx2\nP1,flu,nan\nP2,gout,flu\n"
+    table = setveil.read(file("b.csv", text))
+    assert table.to_rows() == [["flu"], ["flu", "gout"]]
+    assert "1 cell with 'nan' was taken as empty." in table.reading.notes
+
+
+def test_doubts_about_later_rows_are_said(file):
+    rows = [f"P{n},flu" for n in range(1200)]
+    rows += ["P1300,flu;gout", "PatientID,Diagnosis"]
+    table = setveil.read(file("a.csv", "PatientID,Diagnosis\n" + "\n".join(rows) + "\n"))
+    said = " ".join(table.reading.notes)
+    assert "1 item holds ';'" in said
+    assert "the header may stand twice" in said
+
+
+@pytest.mark.parametrize(
+    ("quote", "rows"),
+    [
+        ("single", [["a, b", "c"], ["d"]]),
+        ("none", [["'a", "b'", "c"], ["'d'"]]),
+    ],
+)
+def test_quotes(file, quote, rows):
+    path = file("a.csv", "'a, b',c\n'd'\n")
+    table = setveil.read(path, "basket", delimiter=",", quote=quote)
+    assert table.to_rows() == rows
+    assert setveil.read(path, layout=table.reading.layout).to_rows() == rows
+    with pytest.raises(ParameterError, match="the quote is"):
+        setveil.read(path, quote="~")

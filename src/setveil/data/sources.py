@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 HEAD = 1 << 16
-LONG_HEAD = 1 << 20  # of a text whose first lines are longer, such as a table of 10,000 columns
+LONG_HEAD = 1 << 18  # of a text whose first lines are longer, such as a table of 10,000 columns
 ZSTD_STEP = 1 << 10  # a compressed byte can stand for 32 kB: small steps bound what comes out
 BOM = b"\xef\xbb\xbf"
 

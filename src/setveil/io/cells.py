@@ -28,7 +28,7 @@ from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter, field_place, 
 from setveil.io.numbers import GrowingArray, known_size, ranked_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from setveil.data.problems import Problems
     from setveil.data.table import Int32Array, Int64Array
@@ -256,11 +256,11 @@ def rows_of_codes(cells: Cells) -> Collected:
     return _table_of(cells.ends, cells.codes, used, cells.pool)
 
 
-def pairs_of_codes(cells: Cells, *, missing: Collection[str] = ()) -> Collected:
+def pairs_of_codes(cells: Cells) -> Collected:
     """Return the table of rows of a record's id and an item, in this order.
 
-    Records come in the order of their first rows. An empty item, or one of the texts that stand
-    for a `missing` one, only makes sure that the record exists. The codes are used up.
+    Records come in the order of their first rows. An empty item only makes sure that the record
+    exists. The codes are used up.
 
     >>> cells = Cells(codes=np.array([1, 2, 3, 0, 1, 4], np.int32), width=2,
     ...               pool=TextPool.of(["", "p2", "flu", "p1", "gout"]))
@@ -271,9 +271,6 @@ def pairs_of_codes(cells: Cells, *, missing: Collection[str] = ()) -> Collected:
     n_records = number_in_place(ids, len(cells.pool))
     used = np.zeros(len(cells.pool), dtype=bool)
     used[items] = True
-    if missing:
-        codes = np.flatnonzero(used)
-        used[codes] = [text not in missing for text in cells.pool.texts(codes)]
     offsets, flat = grouped_pairs(n_records, ids, items)
     return _table_of(offsets, np.ascontiguousarray(flat), used, cells.pool)
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from setveil.data.problems import Problems, shortened
-from setveil.data.sources import HEAD, Source
+from setveil.data.sources import HEAD, LONG_HEAD, Source
 from setveil.errors import InputError, ParameterError
 from setveil.io.column_names import is_item_name, item_strength, record_kind
 from setveil.io.delimited import NAMED, QUOTE, records
@@ -533,6 +533,13 @@ class _TextDetection:
         options = self.options
         strength = header_strength(rows[0], body)
         if strength == 2 and not body and options.header is not False:
+            if len(self.sample.lines[0]) >= LONG_HEAD // 4:  # bytes, and characters have up to 4
+                raise InputError(
+                    f"the first line is longer than the {LONG_HEAD:,} bytes that are looked at to "
+                    "find out what the columns mean",
+                    where=self.sample.name,
+                    fix="write one row per record and item (--format long), or Parquet",
+                )
             raise InputError(
                 "there is a header and no record in it",
                 where=self.sample.name,
@@ -926,9 +933,9 @@ def _numbers_records(rows: Rows) -> bool:
         return False
     try:
         lead = [int(row[0]) for row in rows]
+        others = {int(cell) for row in rows for cell in row[1:]}
     except ValueError:
         return False
-    others = {int(cell) for row in rows for cell in row[1:]}
     # Counting the lines, or larger than all else: a number of a person or an event.
     return all(b - a == 1 for a, b in pairwise(lead)) or min(lead) > max(others)
 

@@ -406,6 +406,12 @@ def _positions(cells: Cells) -> list[CodedColumn]:
     ]
 
 
+def _is_plain(columns: list[CodedColumn], rows: int) -> bool:
+    """Whether pairs of a record and an item hold neither a total nor a word for a missing item."""
+    texts = columns[1].texts(columns[1].used())
+    return not is_total(columns, rows) and MISSING.isdisjoint(texts)
+
+
 def _read_table(
     source: Source, layout: Layout, problems: Problems
 ) -> tuple[Collected, list[ColumnSummary]]:
@@ -446,10 +452,10 @@ def _read_table(
         for i, place in enumerate(own)
     ]
     roles = [column.role for column in columns]
-    if roles == ["record id", "item"] and flags is None and not is_total(columns, len(cells)):
+    if roles == ["record id", "item"] and flags is None and _is_plain(columns, len(cells)):
         # What most tables are: pairs, which a kernel groups where they stand.
         seen = columns[1].summary(columns[1].used())
-        done = Assembled(collected=pairs_of_codes(cells, missing=MISSING), columns=[seen])
+        done = Assembled(collected=pairs_of_codes(cells), columns=[seen])
     else:
         done = assemble(columns, len(cells), layout, problems, flags=flags, lines=cells.lines)
     for n, what in ((cells.blank, "blank line"), (cells.padded, "short row")):

@@ -559,7 +559,7 @@ class Table:
                     and p not in ids
                     and (strong_name or p in safe or self.columns[p].kind == "empty")
                 ]
-                groups.append(members)
+                groups += [members] if members else []
         strong = [g for g in groups if item_strength(self.names[g[0]]) == 2]
         texts = [g for g in groups if {self.columns[p].kind for p in g} & {"word", "code"}]
         chosen = strong or texts

@@ -324,3 +324,17 @@ def test_parquet_of_other_programs(tmp_path):
                     row_group_size=700,
                 )  # fmt: skip
                 assert setveil.read(path).to_rows() == lists
+
+
+def test_a_family_of_columns_that_are_set_aside(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,Dx1,Dx2,drug\n7,flu,gout,aspirin\n7,flu,,statin\n8,gout,,statin\n")
+    table = setveil.read(path, ignore=["Dx1", "Dx2"])
+    assert table.to_rows() == [["aspirin", "statin"], ["statin"]]
+
+
+def test_a_word_among_numbered_lines_of_numbers(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{n} {n % 3} 7\n" for n in range(1, 20)) + "20 s\n")
+    with pytest.raises(InputError, match=r"line 20, column 4: 's'"):
+        setveil.read(path)

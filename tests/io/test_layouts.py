@@ -19,16 +19,6 @@ HOSPITAL = (
 )
 
 
-@pytest.fixture
-def file(tmp_path):
-    def make(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 TEXTS = st.text(max_size=8)
 COLUMNS = st.lists(
     st.builds(

@@ -16,17 +16,6 @@ from setveil.errors import ParameterError
 from setveil.io import number_lines as formats_numbers
 from setveil.io.readers import read
 
-
-@pytest.fixture
-def file(tmp_path):
-    def make(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 FORMATS = [
     ("fimi", "a.dat", "3 10\n\n7 3\n", [["10", "3"], [], ["3", "7"]]),
     ("basket", "a.csv", 'x, y ,"a, b"\n\nz\n', [["a, b", "x", "y"], [], ["z"]]),

@@ -9,17 +9,6 @@ from setveil.errors import InputError
 from setveil.io import number_lines as formats_numbers
 from setveil.io.readers import read
 
-
-@pytest.fixture
-def file(tmp_path):
-    def make(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 # name, options, text, line, column, offending text, problem, records left when skipping
 MALFORMED = [
     ("a.dat", {}, "1 2\n3 -4\n5\n6\n", 2, 3, "-4", "whole number", 3),

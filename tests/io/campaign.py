@@ -421,7 +421,12 @@ def work(numbers: range, folder: Path) -> None:
         given = made(number, known)
         path, options = place(given, folder)
         _use_loops(small=random.Random(number).random() < LOOPS)
-        print(json.dumps([number, *observed(path, options)]), flush=True)
+        said = observed(path, options)
+        if said[0] == "failed":  # the input is kept
+            kept = folder / f"failed-{number}"
+            kept.mkdir()
+            place(given, kept)
+        print(json.dumps([number, *said]), flush=True)
         path.unlink()
 
 

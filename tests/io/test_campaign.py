@@ -97,6 +97,10 @@ def test_failures_are_noticed(tmp_path, monkeypatch):
         strict=True,
     ):
         assert what in failure
+    kept = {path.parent.name for path in tmp_path.rglob("failed-*/a.csv")}
+    assert kept == {"failed-1", "failed-4", "failed-5"}
+    # Where a process ended, its last input is still there.
+    assert len(list(tmp_path.glob("0/*/a.csv"))) == 2
 
 
 # --- Files made to hurt --------------------------------------------------------------------------

@@ -30,7 +30,8 @@ NOTEBOOK_PAGE = "guide-notebook.md"
 
 # What each package of the API is for, in the order of the data's way.
 PACKAGES = {
-    "data": "Records, taxonomies, and the files they come in.",
+    "data": "Records and taxonomies.",
+    "io": "Files of records: how they are laid out, read, cleaned and written.",
     "text": "From texts and query logs to records.",
     "release": "What may be published, in each of its forms, and on disk.",
     "anonymize": "One class per published method.",
@@ -44,7 +45,8 @@ PACKAGES = {
 
 # Modules of a package that are used by their own names.
 MODULES = {
-    "data": ("readers", "writers", "synthetic"),
+    "data": ("synthetic",),
+    "io": ("readers", "layout", "detect", "cleaning", "identifiers", "writers"),
     "text": ("extract", "query_log", "topics", "selection"),
 }
 

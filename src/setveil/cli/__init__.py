@@ -30,7 +30,7 @@ COMMANDS = {
     "inspect": Lazy(
         module="setveil.cli.inspect",
         name="inspect",
-        help="Describe a data file and how easily its records are recognised.",
+        help="Show how a data file is read and how easily its records are recognised.",
     ),
     "extract": Lazy(
         module="setveil.cli.extract",

@@ -44,7 +44,7 @@ def inspect(
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Show how a data file is read, what it holds, and how easily its records are recognised.
+    """Show how a data file is read and how easily its records are recognised.
 
     First the role of each column with three sample values (masked where they look like
     identities) and the first records; then sizes; then the shares of records that one, two, three

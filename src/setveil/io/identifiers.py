@@ -13,7 +13,7 @@ What the rules find, by the columns of a table:
 >>> found = identifier_kind(column("PatientName", "Anna Schmidt", "Jo Li"))
 >>> found.kind, found.reason, found.samples
 ('person names', "the column is called 'PatientName'", ('A*** S******', 'J* L*'))
->>> identifier_kind(column("contact", "jo@x.org", "an@y.de")).kind
+>>> identifier_kind(column("reach", "jo@x.org", "an@y.de")).kind
 'e-mail addresses'
 >>> identifier_kind(column("drug name", "Aspirin", "Ibuprofen")) is None
 True

@@ -259,3 +259,13 @@ def test_quotes(file, quote, rows):
     assert setveil.read(path, layout=table.reading.layout).to_rows() == rows
     with pytest.raises(ParameterError, match="the quote is"):
         setveil.read(path, quote="~")
+
+
+def test_pairs_of_numbers_are_a_question(file):
+    with pytest.raises(InputError) as caught:
+        setveil.read(file("pairs.txt", "1 5\n1 7\n2 5\n3 9\n3 7\n"))
+    assert "--format fimi" in str(caught.value)
+    assert "--format long" in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        setveil.read(file("counted.txt", "1 5 7\n2 5\n3 7 9\n4 5\n5 9 7\n"))
+    assert "can be read in two ways" in str(caught.value)

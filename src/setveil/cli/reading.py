@@ -224,11 +224,11 @@ def _ways_on(found: "list[Finding]", form: str) -> str:
         place = named.strip("'").removeprefix("field ")
         known = place if place.isdecimal() else "NUMBER"
         return (
-            "if lines are rows of a table, leave out --format basket; if the field tells records "
-            f"apart, use it for that (--id {known}); or, for research, go on with "
-            "--allow-identifiers"
+            "remove it from the file, or read the file as a table (without --format basket); if a "
+            f"field tells records apart, use it for that (--id {known}); or, for research, go on "
+            "with --allow-identifiers"
         )
     return (
-        f"set it aside (--ignore {named}), use it to tell records apart (--id {named}), or, for "
-        "research, go on with --allow-identifiers"
+        f"leave it out of --items or set it aside (--ignore {named}), use it to tell records apart "
+        f"(--id {named}), or, for research, go on with --allow-identifiers"
     )

@@ -340,7 +340,7 @@ class _TextDetection:
             self._lines_as(form, "as asked", 100)
         elif form is None and self.options.delimiter is None:
             self._json() or self._spmf() or self._fimi()
-        if not self.candidates or (form is None and self.candidates[0].score < 90):
+        if not self.candidates or self.candidates[0].score < PLAUSIBLE:
             self._delimited()
         ranked = sorted(self.candidates, key=lambda c: -c.score)
         return Detection(

@@ -517,9 +517,13 @@ class _TextDetection:
                 regular = times / widths.total() if width > 1 else 0.0
                 ranked.append((regular, width, delimiter))
         ranked.sort(key=lambda each: (-each[0], -each[1]))
-        return [delimiter for _, _, delimiter in ranked] or [
-            "\t" if self.sample.ending == ".tsv" else ","
-        ]
+        if not ranked:
+            rows = self.sample.rows(" ")
+            regular = len({len(row) for row in rows}) == 1 and all(map(all, rows))
+            if regular and len(rows[0]) > 1 and header_strength(rows[0], rows[1:]) == 2:
+                return [" "]
+            return ["\t" if self.sample.ending == ".tsv" else ","]
+        return [delimiter for _, _, delimiter in ranked]
 
     def _tables(self, delimiter: str) -> list[Candidate]:
         """Return the readings as a table with this delimiter."""
@@ -562,7 +566,8 @@ class _TextDetection:
             names, cells = fitted
             table = Table(names, cells, named=header, where=self.sample.name)
             known = options.names_columns or options.format is not None
-            tells = header and (table.columns[0].separator or item_strength(names[0]) == 2)
+            called = item_strength(names[0]) == 2 and " " not in names[0].strip()
+            tells = header and (table.columns[0].separator or called)
             if len(names) < 2 and not known and not tells:
                 continue
             self._note_identities(table)

@@ -155,11 +155,17 @@ class SampledColumn:
     @property
     def loose_separator(self) -> str:
         """A sign that may separate items in a cell, and may as well belong to an item."""
-        for sign in "/+&":
+        for sign, share, length in (
+            ("/", 0.5, 2.0),
+            ("+", 0.5, 2.0),
+            ("&", 0.5, 2.0),
+            (" ", 0.8, 2.5),
+        ):
             parts = [c.split(sign) for c in self.counts if sign in c and "://" not in c]
             pieces = Counter(part.strip() for cell in parts for part in cell)
             again = sum(n for n in pieces.values() if n > 1)
-            if 2 * len(parts) >= len(self.counts) and again >= 0.5 * pieces.total() > 0:
+            enough = 2 * len(parts) >= len(self.counts) and pieces.total() >= length * len(parts)
+            if parts and enough and again >= share * pieces.total():
                 return sign
         return ""
 
@@ -536,8 +542,9 @@ class Table:
 
     def _same_records(self, one: int, other: int) -> bool:
         """Whether two columns part the rows in the same way."""
-        pairs = set(zip(self.columns[one].cells, self.columns[other].cells, strict=True))
-        return len(pairs) == len(self.columns[one].counts) == len(self.columns[other].counts)
+        cells = zip(self.columns[one].cells, self.columns[other].cells, strict=True)
+        pairs = {pair for pair in cells if all(pair)}  # a row of totals has but one of them
+        return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) > 0
 
     def _family(
         self, fixed: dict[int, str], safe: list[int], ids: list[int | None]

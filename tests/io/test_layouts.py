@@ -269,3 +269,14 @@ def test_pairs_of_numbers_are_a_question(file):
     with pytest.raises(InputError) as caught:
         setveil.read(file("counted.txt", "1 5 7\n2 5\n3 7 9\n4 5\n5 9 7\n"))
     assert "can be read in two ways" in str(caught.value)
+
+
+def test_a_malformed_first_record_is_named(file):
+    with pytest.raises(
+        InputError, match=r"line 2, column 3: .* opens a quote that is never closed"
+    ):
+        setveil.read(file("a.csv", 'PatientID,Dx\n1,"flu\n2,gout\n'))
+    with pytest.raises(InputError, match="a header and no record"):
+        setveil.read(file("b.csv", "PatientID,Dx\n"))
+    skipped = setveil.read(file("a.csv", 'PatientID,Dx\n1,"flu\n2,gout\n'), on_error="skip")
+    assert skipped.to_rows() == [["gout"]]

@@ -63,36 +63,6 @@ class RowCollector:
         return Collected(table=table, duplicates=len(self._flat) - len(table.items))
 
 
-class PairCollector:
-    """Pairs of a record's id and an item, in any order; records keep that of their first pair.
-
-    >>> pairs = PairCollector()
-    >>> for record, item in [("p2", "flu"), ("p1", ""), ("p2", "gout")]:
-    ...     pairs.add(record, item)
-    >>> pairs.finish().table.to_rows()
-    [['flu', 'gout'], []]
-    """
-
-    def __init__(self) -> None:
-        self._records = _numbering()
-        self._numbers = _numbering()
-        self._rows = array("q")
-        self._flat = array("i")
-
-    def add(self, record: str, item: str) -> None:
-        """Add a pair; an empty item only makes sure that the record exists."""
-        row = self._records[record]
-        if item:
-            self._rows.append(row)
-            self._flat.append(self._numbers[item])
-
-    def finish(self) -> Collected:
-        """Return the table of all records."""
-        rows = np.frombuffer(self._rows, dtype=np.int64)
-        flat = np.frombuffer(self._flat, dtype=np.int32)
-        return collected_pairs(len(self._records), rows, flat, list(self._numbers))
-
-
 def collected_pairs(
     n_records: int, rows: npt.NDArray[np.int64], flat: npt.NDArray[np.int32], names: list[str]
 ) -> Collected:

@@ -237,10 +237,11 @@ class Sample:
         if delimiter in self._split:
             return self._split[delimiter]
         problems = Problems(name="", on_error="skip")
-        found = []
+        found: Rows = []
         numbered = iter(enumerate(self.lines, 1))
         for _, text, cells in records(numbered, delimiter, problems, self.quote):
-            if problems.count:  # perhaps only a quoted field that the sample cuts off
+            # Perhaps only a quoted field that the sample cuts off; a first record is passed over.
+            if problems.count and len(found) > 1:
                 break
             found.append(cells if text.strip() else [""])
         self._split[delimiter] = found
@@ -531,9 +532,7 @@ class _TextDetection:
         skip, rows = _without_titles(rows)
         if not rows:
             return []
-        width = len(_trimmed(rows[0])) if len(rows) > 1 else len(rows[0])
         body = rows[1:]
-        width = max(width, min((len(r) for r in body), default=width)) if width else 0
         options = self.options
         strength = header_strength(rows[0], body)
         if strength == 2 and not body and options.header is not False:

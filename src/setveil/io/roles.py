@@ -79,7 +79,7 @@ JUDGED, NUMBERED = 500, 5000
 """Columns by which a first row is judged; columns beyond which none are searched for families."""
 
 # How sure a reading is, out of 100.
-BY_NAME, BY_FLAGS, BY_VALUES, TWO_MEANINGS, UNSURE = 95, 90, 60, 50, 35
+BY_NAME, BY_FLAGS, TWO_MEANINGS, UNSURE = 95, 90, 50, 35
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,7 +359,6 @@ class Table:
         self.names = list(names)
         self.named = named
         self.where = where
-        self.rows = len(body)
         self.one_item_per_row = False
         self.columns = [
             SampledColumn(name, [row[place] for row in body], named=named)

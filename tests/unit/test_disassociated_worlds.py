@@ -48,6 +48,7 @@ def test_matches_are_the_slots_that_some_world_fills_so(release):
     assume(ref.count_ways(release) <= FEW)
     itemsets = ref.itemsets_of(release, 3)
     possible = {itemset: set() for itemset in itemsets}
+    supports = ref.supports(release, itemsets)
     for world in ref.placements(release):
         for itemset in itemsets:
             possible[itemset].update(s for s, record in enumerate(world) if itemset <= record)
@@ -56,6 +57,12 @@ def test_matches_are_the_slots_that_some_world_fills_so(release):
         assert set(found.records.tolist()) == possible[itemset]
         assert np.all(found.weights > 0)
         assert np.all(found.weights <= 1)
+        assert np.all(found.counts <= 1)
+        assert found.candidates == pytest.approx(found.counts.sum())
+        # As many candidates as records that hold the items in the world with the most of them.
+        assert found.candidates >= max(supports[itemset])
+        if release.support_bounds(itemset).tight:
+            assert found.candidates == max(supports[itemset])
 
 
 def test_weights_are_shares():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from setveil.release.base import Release
 
-VERSION = 1
+VERSION = 2
 """Version of the file's layout; a guess of a later version is refused."""
 
 KINDS: dict[str, type[Guess]] = {}

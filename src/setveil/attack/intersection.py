@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.attack.base import check_applies
-from setveil.attack.clear_items import ClearItems
+from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import (
     KNOWLEDGE,
     Link,
@@ -21,7 +21,6 @@ from setveil.attack.linkage import (
 )
 from setveil.errors import ParameterError
 from setveil.registry import register
-from setveil.release.base import Matches
 from setveil.release.forms import FORMS
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from setveil.attack.linkage import Targets
     from setveil.data.table import Int64Array
     from setveil.data.taxonomy import Taxonomy
-    from setveil.release.base import Release
+    from setveil.release.base import Matches, Release
 
     BoolArray = npt.NDArray[np.bool_]
 
@@ -176,7 +175,7 @@ class Intersection:
 
         def look_here(known: tuple[str, ...]) -> Link:
             found = here.matches(frozenset(known))
-            return link_of(known, found, here.clear.held_by_all(found.records) - set(known), rng)
+            return link_of(known, found, here.certain.held_by_all(found.records, known), rng)
 
         links, strangers = look_for(targets, look, progress)
         alone, _ = look_for(targets, look_here)
@@ -199,12 +198,12 @@ class _Side:
 
     release: Release
     taxonomy: Taxonomy | None
-    clear: ClearItems
+    certain: CertainItems
     asked: dict[frozenset[str], Matches] = field(default_factory=dict)
 
     @classmethod
     def of(cls, release: Release, taxonomy: Taxonomy | None) -> _Side:
-        return cls(release, taxonomy, ClearItems.of(release))
+        return cls(release, taxonomy, CertainItems.of(release, taxonomy))
 
     def matches(self, items: frozenset[str]) -> Matches:
         if items not in self.asked:
@@ -218,7 +217,7 @@ class _Side:
         """
         found: dict[frozenset[str], list[int]] = {}
         for place, record in enumerate(records.tolist()):
-            found.setdefault(self.clear.of_record(record), []).append(place)
+            found.setdefault(self.certain.of_record(record), []).append(place)
             if len(found) > most:
                 return None
         return found
@@ -236,7 +235,7 @@ def _intersected(
     own = here.contents(found.records, most)
     theirs = None if own is None else there.contents(others.records, most)
     if own is None or theirs is None:
-        return found, here.clear.held_by_all(found.records), False
+        return found, here.certain.held_by_all(found.records, known), False
     fits_theirs = [here.among(found.records, known | content) for content in theirs]
     left = np.zeros(len(found.records), dtype=bool)
     learned: frozenset[str] | None = None
@@ -248,5 +247,7 @@ def _intersected(
             if pairs.any():
                 both = content | other
                 learned = both if learned is None else learned & both
-    kept = Matches(records=found.records[left], weights=found.weights[left])
-    return kept, learned or frozenset(), True
+    sure = here.certain.held_by_all(found.records, known) | there.certain.held_by_all(
+        others.records, known
+    )
+    return found.where(left), (learned or frozenset()) | sure, True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from setveil.attack.base import check_applies
-from setveil.attack.clear_items import ClearItems
+from setveil.attack.certain_items import CertainItems
 from setveil.attack.guess import Guess
 from setveil.errors import ParameterError
 from setveil.literature import SWEENEY_2002
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KNOWLEDGE = ("random", "rarest", "common")
 NAMED = 100
-"""How many of equally likely records are named: enough to tell the chance of the right one."""
+"""How many of equally likely candidates are named: enough to tell the chance of the right one."""
 TIE = 1e-9
 """Weights that differ by less than this share are equal; they are products of many factors."""
 
@@ -76,9 +76,14 @@ class Link(NamedTuple):
     chance
         How likely the likeliest of them is, by the weights of the release's form.
     named
-        The likeliest records; up to 100 of them, drawn at random, where more are equally likely.
+        The likeliest records; where more than 100 candidates are equally likely, as many of
+        their places as stand for 100, drawn at random.
     learned
-        Further items that all candidates show in clear, sorted.
+        Further items that the person holds for certain, sorted: in every original that the
+        release allows.
+    each
+        For how many candidates a named record stands: one, or less where a cluster has more
+        places for records than rows with the items.
     """
 
     known: tuple[str, ...]
@@ -86,15 +91,16 @@ class Link(NamedTuple):
     chance: float
     named: tuple[int, ...]
     learned: tuple[str, ...]
+    each: float = 1.0
 
     @classmethod
     def checked(cls, values: Iterable[Any]) -> Link:
         """Return a link of values from a file, or refuse them."""
-        known, candidates, chance, named, learned = values
-        link = cls(tuple(known), candidates, chance, tuple(named), tuple(learned))
-        whole = all(type(each) is int and each >= 0 for each in (candidates, *link.named))
+        known, candidates, chance, named, learned, each = values
+        link = cls(tuple(known), candidates, chance, tuple(named), tuple(learned), each)
+        whole = all(type(place) is int and place >= 0 for place in (candidates, *link.named))
         texts = all(isinstance(item, str) for item in (*link.known, *link.learned))
-        if not whole or not texts or not 0 <= chance <= 1 or len(link.named) > candidates:
+        if not whole or not texts or not 0 <= chance <= 1 or not 0 < each <= 1:
             raise ParameterError("a link has numbers that cannot be")
         return link
 
@@ -158,7 +164,8 @@ class Linkage:
 
     The adversary asks the release which records may belong to somebody who holds the known items
     (:meth:`~setveil.release.base.Release.matches`), and names the likeliest. The one attack that
-    puts all forms on one axis. `m`, `knowledge` and `sample` say how
+    puts all forms on one scale: a release that shows the original as it is scores the same in
+    every form. `m`, `knowledge` and `sample` say how
     :func:`~setveil.measure.linkage.draw_targets` chooses the people and what is known of them.
 
     Parameters
@@ -233,12 +240,11 @@ class Linkage:
         """
         check_applies("linkage", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        clear = ClearItems.of(release)
+        certain = CertainItems.of(release, taxonomy)
 
         def look(known: tuple[str, ...]) -> Link:
             found = release.matches(known, taxonomy)
-            learned = clear.held_by_all(found.records) - set(known)
-            return link_of(known, found, learned, rng)
+            return link_of(known, found, certain.held_by_all(found.records, known), rng)
 
         links, strangers = look_for(targets, look, progress)
         return LinkageGuess(
@@ -261,7 +267,7 @@ def look_for(
     >>> def look(known):
     ...     return Link(known, 0, 0.0, (), ())
     >>> look_for(Targets(records=[0], known=[["flu"]]), look)
-    ((Link(known=('flu',), candidates=0, chance=0.0, named=(), learned=()),), ())
+    ((Link(known=('flu',), candidates=0, chance=0.0, named=(), learned=(), each=1.0),), ())
     """
     seen: dict[frozenset[str], Link] = {}
     wanted = [*targets.known, *targets.strangers]
@@ -282,20 +288,23 @@ def link_of(
     >>> from setveil.release import Matches
     >>> found = Matches(records=np.array([4, 6, 9]), weights=np.array([0.5, 0.5, 0.25]))
     >>> link_of(("flu",), found, ["gout"], np.random.default_rng(0))
-    Link(known=('flu',), candidates=3, chance=0.4, named=(4, 6), learned=('gout',))
+    Link(known=('flu',), candidates=3, chance=0.4, named=(4, 6), learned=('gout',), each=1.0)
     """
     if not len(found.records):
         return Link(known, 0, 0.0, (), tuple(sorted(learned)))
-    heaviest = found.weights.max()
-    best = found.records[found.weights >= heaviest * (1 - TIE)]
-    if len(best) > NAMED:
-        best = np.sort(rng.choice(best, NAMED, replace=False))
+    chances = found.weights / found.counts  # of one candidate
+    heaviest = chances.max()
+    best = np.flatnonzero(chances >= heaviest * (1 - TIE))
+    each = float(min(found.counts[best].mean(), 1.0))
+    most = round(NAMED / each)
+    named = best if len(best) <= most else np.sort(rng.choice(best, most, replace=False))
     return Link(
         known=known,
-        candidates=len(found.records),
+        candidates=found.candidates,
         chance=float(min(heaviest / found.weights.sum(), 1.0)),
-        named=tuple(best.tolist()),
+        named=tuple(found.records[named].tolist()),
         learned=tuple(sorted(learned)),
+        each=each,
     )
 
 

@@ -313,6 +313,7 @@ def attack(
         rate=rate,
         baseline=rates.get(success.baseline),
         control=rates.get(success.control) if success.control else None,
+        advantage=None if rate is None else rates.get("advantage"),
         scores=plain(flat(rates)),
         note="; ".join(notes),
         seconds=time.perf_counter() - started,

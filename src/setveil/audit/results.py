@@ -68,6 +68,7 @@ class Adversary:
     baseline: Rate | None = None
     baseline_name: str = ""
     control: Rate | None = None
+    advantage: Rate | None = None
     scores: dict[str, float | None] = field(default_factory=dict)
     note: str = ""
     seconds: float = 0.0
@@ -77,11 +78,13 @@ class Adversary:
     def gain(self) -> Rate | None:
         """The share of what guessing misses that the attack gets: 0 is guessing, 1 is all.
 
-        The upper end counts the attack's upper end against the baseline's lower one, and the
-        other way round: never narrower than the truth. Below guessing is 0.
+        That is the score's `advantage`, which pairs the attack and guessing on the same units.
+        Of a score that states none, the upper end counts the attack's upper end against the
+        baseline's lower one, and the other way round: never narrower than the truth. Below
+        guessing is 0.
         """
-        if self.rate is None:
-            return None
+        if self.advantage is not None or self.rate is None:
+            return self.advantage
         base = Rate.counted(0.0) if self.baseline is None else self.baseline
         return Rate(
             value=_beyond(self.rate.value, base.value),
@@ -99,7 +102,7 @@ class Adversary:
         """Read what :meth:`to_json` wrote."""
         rates = {
             name: None if found[name] is None else Rate(**found[name])
-            for name in ("rate", "baseline", "control")
+            for name in ("rate", "baseline", "control", "advantage")
         }
         return cls(**{**found, **rates})
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
 
-VERSION = 1
+VERSION = 2
 """Version of the files' layout; files of another version are not used."""
 SEED_BITS = 128
 

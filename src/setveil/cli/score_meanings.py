@@ -42,6 +42,7 @@ REASSOCIATION = {
 """The same for guesses about which pieces belong together."""
 LINKAGE = {
     "named": "chance of naming the right record of a person of whom a few items are known",
+    "advantage": "share of what naming blindly misses that the attack gets",
     "sure": "mean chance that the adversary gives to the record it names",
     "single": "share of the targets with just one candidate",
     "below_k": "share of the targets with fewer than k candidates",

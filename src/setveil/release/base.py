@@ -63,11 +63,43 @@ class Key:
 class Matches:
     """Published records that may belong to someone who is known to hold certain items.
 
-    `records` are places in the release, `weights` how likely each is (not normalised, > 0).
+    Parameters
+    ----------
+    records
+        Places in the release, ascending.
+    weights
+        How likely each of them is the person's: not normalised, above 0.
+    counts
+        For how many candidates each place stands. One, unless places are interchangeable and
+        only some of them can hold the items: of a cluster of 50 records that publishes the items
+        in 5 rows, each of the 50 places stands for a tenth of a candidate.
+
+    Examples
+    --------
+    >>> Matches(records=np.array([3, 4]), weights=np.ones(2)).candidates
+    2
+    >>> Matches(records=np.arange(50), weights=np.ones(50), counts=np.full(50, 0.1)).candidates
+    5
     """
 
     records: Int64Array
     weights: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if not len(self.counts):
+            object.__setattr__(self, "counts", np.ones(len(self.records)))
+
+    @property
+    def candidates(self) -> int:
+        """How many records may be the person's."""
+        return max(round(float(self.counts.sum())), 1) if len(self.records) else 0
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Matches:
+        """Return the matches at some of the places."""
+        return Matches(
+            records=self.records[kept], weights=self.weights[kept], counts=self.counts[kept]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,9 +87,8 @@ class Question:
     def bounds(self) -> Bounds:
         """Return the least and greatest support over all worlds; clusters add up."""
         low, high, tight = self._alone()
-        for first, last in self.release.joint_blocks:
-            if self.possible[first:last].any():
-                self._join(first, last, low, high, tight)
+        for first, last in self._joint_blocks(self.possible):
+            self._join(first, last, low, high, tight)
         return Bounds(low=int(low.sum()), high=int(high.sum()), tight=bool(tight.all()))
 
     def _alone(self) -> tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]:
@@ -161,13 +160,31 @@ class Question:
         release, chance = self.release, self.independent()
         _, high, _ = self._alone()
         chance[~release.in_joint & (high == 0)] = 0.0
-        for first, last in release.joint_blocks:
+        for first, last in self._joint_blocks(chance > 0):
             if np.all(np.diff(release.term_offsets[first : last + 1])):
                 continue  # terms can fill every record
             for c in (first + np.flatnonzero(chance[first:last])).tolist():
                 if not self._fits(first, last, c):
                     chance[c] = 0.0
         return chance
+
+    def candidates(self, chances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return for each cluster how many of its records can hold all items in one world.
+
+        In a joint cluster as many in all as its shared chunks allow. Nothing says in which of
+        its members they are: they are shared out by the :meth:`chances` of each.
+        """
+        _, high, _ = self._alone()
+        counts = high.astype(np.float64)
+        least = self._own_pieces[2]
+        expected = chances * self.release.sizes
+        for first, last in self._joint_blocks(chances > 0):
+            part = slice(first, last)
+            counts[part] = np.where(chances[part] > 0, least[part], 0)
+            for q in sorted(self._shared_pieces(first, last), key=self._records_of):
+                span = slice(int(self.release.chunk_first[q]), int(self.release.chunk_last[q]))
+                counts[span] = _shared_out(int(self.support[q]), counts[span], expected[span])
+        return counts
 
     def _fits(self, first: int, last: int, cluster: int) -> bool:
         """Tell whether a record of a cluster in a joint cluster can hold all items."""
@@ -195,6 +212,11 @@ class Question:
         np.minimum.at(least, cluster, support)
         return number, total, least
 
+    def _joint_blocks(self, there: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+        """Return the joint clusters with a member among some clusters."""
+        places = self.release.joint_of[there]
+        return [self.release.joint_blocks[place] for place in np.unique(places[places >= 0])]
+
     def _shared_pieces(self, first: int, last: int) -> list[int]:
         q = self.release.shared_within(first, last)
         return [int(chunk) for chunk in q[self.asked[q] > 0]]
@@ -215,3 +237,26 @@ def _cap(values: Int64Array, most: int) -> None:
     """Lower values in place, the last ones first, until their sum is at most `most`."""
     before = np.concatenate([[0], np.cumsum(values)[:-1]])
     np.copyto(values, np.clip(most - before, 0, values))
+
+
+def _shared_out(
+    total: float, most: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return shares of a total in proportion to weights, none above the most it can be.
+
+    >>> _shared_out(6, np.array([1.0, 9.0, 9.0]), np.array([2.0, 1.0, 1.0])).tolist()
+    [1.0, 2.5, 2.5]
+    """
+    shares = most.copy()
+    free = most > 0
+    while free.any() and shares.sum() > total:
+        left = total - shares[~free].sum()
+        wanted = left * weights / weights[free].sum()
+        full = free & (wanted >= most)
+        shares = np.where(free, np.minimum(wanted, most), shares)
+        if not full.any():
+            break
+        shares[full] = most[full]
+        free &= ~full
+        shares[free] = most[free]
+    return shares

@@ -204,12 +204,17 @@ class DisassociatedRelease(ShowsRecords):
         return [(first, last) for first, last in self.blocks if last > first + 1]
 
     @cached_property
+    def joint_of(self) -> Int64Array:
+        """For each cluster the place of its joint cluster in `joint_blocks`, -1 for a lone one."""
+        places = np.full(len(self.sizes), -1)
+        for place, (first, last) in enumerate(self.joint_blocks):
+            places[first:last] = place
+        return places
+
+    @cached_property
     def in_joint(self) -> npt.NDArray[np.bool_]:
         """Which clusters belong to a joint cluster."""
-        inside = np.zeros(len(self.sizes), dtype=bool)
-        for first, last in self.joint_blocks:
-            inside[first:last] = True
-        return inside
+        return self.joint_of >= 0
 
     @cached_property
     def own_rows(self) -> Int64Array:
@@ -304,13 +309,22 @@ class DisassociatedRelease(ShowsRecords):
 
         Slots of a cluster are interchangeable. Each weighs the chance that independent placement
         puts the items into it: for each piece of them the share of the records that hold it, and
-        one by the number of records for a term of the term chunk.
+        one by the number of records for a term of the term chunk. All slots of a cluster together
+        stand for as many candidates as records of the cluster can hold the items in one world:
+        where a chunk shows all of them in 5 sub-records, these are the candidates, however many
+        records the cluster has.
         """
         from setveil.release.chunk_worlds import Question  # noqa: PLC0415  (it needs this class)
 
-        weights = Question.of(self, known_items).chances()
+        question = Question.of(self, known_items)
+        weights = question.chances()
+        counts = question.candidates(weights) / self.sizes
         records = np.flatnonzero(np.repeat(weights > 0, self.sizes))
-        return Matches(records=records, weights=np.repeat(weights, self.sizes)[records])
+        return Matches(
+            records=records,
+            weights=np.repeat(weights, self.sizes)[records],
+            counts=np.repeat(counts, self.sizes)[records],
+        )
 
     def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
         """Return the least and greatest support of `itemset` over all worlds.

@@ -226,16 +226,24 @@ class GroupedRelease(ShowsRecords):
         Those are the slots with all known ordinary items, in groups that can give a record the
         known sensitive ones. Each weighs the chance that :meth:`sample_world` does so: the
         product of the items' shares of the group, or the share of the parts that hold them all.
+        A slot is one candidate, for it shows a record's ordinary items. In a group whose slots
+        show none but known ones there is nothing to choose between: there the candidates are as
+        many as its records that can hold the items in one world.
         """
         asked = self._asked(known_items)
         if asked is None:
             return Matches(records=np.zeros(0, dtype=np.int64), weights=np.zeros(0))
         slots, held = self._holders(asked[0]), self._held(asked[1])
+        group = self.group_of[slots]
         weights = np.ones(len(slots))
+        most = there = np.bincount(group, minlength=len(self.sizes))
         for counts in held:
-            weights *= (counts / self.sizes)[self.group_of[slots]]
-        possible = weights > 0
-        return Matches(records=slots[possible], weights=weights[possible])
+            weights *= (counts / self.sizes)[group]
+            most = np.minimum(most, counts)
+        shown = np.bincount(group, np.diff(self.offsets)[slots] > len(asked[0]), len(self.sizes))
+        share = np.where(shown > 0, 1.0, most / np.maximum(there, 1))
+        found = Matches(records=slots, weights=weights, counts=share[group])
+        return found.where(weights > 0)
 
     def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
         """Return the least and greatest support of `itemset` over all worlds.

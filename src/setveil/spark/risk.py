@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.attack.clear_items import ClearItems
+from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import NAMED, TIE, Link, LinkageGuess, Targets, notes_on
 from setveil.engine.spark import spoken_errors
 from setveil.errors import InputError, ParameterError
@@ -125,13 +125,13 @@ class Trace(NamedTuple):
     candidates, weight
         How many records may be the person's, and their weights added up.
     heaviest
-        The greatest weight.
+        The greatest weight of a candidate.
     best
         Up to 100 numbers of the records with that weight, those with the least keys.
     keys
         A number drawn for each of these, by which some of many are chosen.
     common
-        What all candidates show in clear; None without candidates.
+        What the person holds for certain behind any of these records; None without candidates.
     """
 
     candidates: int
@@ -147,7 +147,7 @@ class Trace(NamedTuple):
         >>> one = Trace(2, 0.75, 0.5, (4,), (9,), frozenset({"flu", "gout"}))
         >>> two = Trace(1, 0.5, 0.5, (7,), (3,), frozenset({"flu"}))
         >>> one.plus(two).link(("hiv",))
-        Link(known=('hiv',), candidates=3, chance=0.4, named=(4, 7), learned=('flu',))
+        Link(known=('hiv',), candidates=3, chance=0.4, named=(4, 7), learned=('flu',), each=1.0)
         """
         most = max(self.heaviest, other.heaviest)
         chosen = sorted(
@@ -194,14 +194,13 @@ def look_in(
     """Return what a batch of records says about each person (on a worker)."""
     part = sketch.value.part(rows_of(rows[ITEMS]))
     numbers = rows[RECORD].to_numpy()
-    clear = ClearItems.of(part.release)
+    certain = CertainItems.of(part.release, taxonomy.value)
     traces = []
     for known in asked.value:
         found = part.release.matches(known, taxonomy.value)
-        there = part.places[found.records] >= 0
-        records = found.records[there]
-        common = clear.held_by_all(records) if len(records) else None
-        traces.append(_trace(numbers[part.places[records]], found.weights[there], common, seed))
+        found = found.where(part.places[found.records] >= 0)
+        common = certain.held_by_all(found.records, known)
+        traces.append(_trace(numbers[part.places[found.records]], found, common, seed))
     return traces
 
 
@@ -210,20 +209,26 @@ def look_in_chunks(
 ) -> list[Trace]:
     """Return what some clusters say about each person (on a worker)."""
     release = assembled(table, names.value)
-    found: list[Matches] = [release.matches(known) for known in asked.value]
-    return [_trace(each.records, each.weights, frozenset(), 0) for each in found]
+    certain = CertainItems.of(release)
+    traces = []
+    for known in asked.value:
+        found = release.matches(known)
+        common = certain.held_by_all(found.records, known)
+        traces.append(_trace(found.records, found, common, 0))
+    return traces
 
 
-def _trace(numbers: Int64Array, weights: Any, common: frozenset[str] | None, seed: int) -> Trace:  # noqa: ANN401
+def _trace(numbers: Int64Array, found: Matches, common: frozenset[str], seed: int) -> Trace:
     if not len(numbers):
         return NOTHING
-    heaviest = float(weights.max())
-    best = numbers[weights >= heaviest * (1 - TIE)]
+    chances = found.weights / found.counts
+    heaviest = float(chances.max())
+    best = numbers[chances >= heaviest * (1 - TIE)]
     keys = _keys(best, seed)
     chosen = np.argsort(keys, kind="stable")[:NAMED]
     return Trace(
-        len(numbers),
-        float(weights.sum()),
+        found.candidates,
+        float(found.weights.sum()),
         heaviest,
         tuple(best[chosen].tolist()),
         tuple(keys[chosen].tolist()),

@@ -50,7 +50,11 @@ def build(clinic, *options):
 def test_from_wordnet(home):
     refused = build(home, "--from", "wordnet", "--wordnet", "dict")
     assert refused.exit_code == 2
-    assert "1 of 5 items are no nouns of WordNet: 'asthma'" in refused.stderr
+    said = (
+        "1 of 5 items are no nouns of WordNet (2 of 16 occurrences): 'asthma'. To fix: put phrases"
+    )
+    assert said in refused.stderr
+    assert "attach-to-root" not in refused.stderr
     options = ["--from", "wordnet", "--wordnet", "dict", "--missing", "attach-to-root"]
     result = build(home, *options, "--json")
     assert result.exit_code == 0, result.output
@@ -117,9 +121,35 @@ def test_items_without_vectors(home):
     options = ["--from", "embeddings", "--vectors", "vectors.npz"]
     refused = build(home, *options)
     assert refused.exit_code == 2
-    assert "'asthma'" in refused.stderr
-    assert build(home, *options, "--missing", "attach-to-root").exit_code == 0
+    assert "1 of 5 items have no vector (2 of 16 occurrences): 'asthma'" in refused.stderr
+    assert "--missing nearest" in refused.stderr
+    assert "attach-to-root" not in refused.stderr
+    attached = build(home, *options, "--missing", "attach-to-root")
+    assert attached.exit_code == 0
     assert Taxonomy.read("new.csv").n_leaves == 5
+    assert "1 item, the rarest in 2 records, hangs directly under the root" in attached.stderr
+    left = build(home, *options, "--missing", "drop", "--force", "--json")
+    assert "give --missing drop to the commands that use this tree, too" in left.stderr
+    assert Taxonomy.read("new.csv").n_leaves == 4
+    said = json.loads(left.stdout)["missing"]
+    assert (said["choice"], said["items"], said["occurrences"]) == ("drop", ["asthma"], 2)
+
+
+def test_unknown_nouns_go_beside_the_most_similar(home):
+    home.data.write_text('["coughing", "cold"]\n["flu", "fever"]\n["cough"]\n')
+    options = ["--from", "wordnet", "--wordnet", "dict", "--missing", "nearest", "--force"]
+    result = build(home, *options)
+    assert result.exit_code == 0, result.output
+    # "cough" and "coughing" share 5 of 6 + 9 - 5 groups of letters.
+    said = "  'coughing': below 'symptom', beside 'cough' (similarity of the names 0.50)"
+    assert said in result.stderr.splitlines()
+    tree = Taxonomy.read("new.csv")
+    assert tree.parents[tree.node("coughing")] == tree.parents[tree.node("cough")]
+    rows = [[1, 0.2], [1, 0], [0, 1]]
+    words = np.array(["coughing", "flu", "cough"])
+    np.savez("words.npz", words=words, vectors=np.array(rows))
+    result = build(home, *options, "--vectors", "words.npz")
+    assert "'coughing': below 'illness', beside 'flu' (similarity of the vectors" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -130,6 +160,7 @@ def test_items_without_vectors(home):
         (["--from", "wordnet", "--wordnet", "none"], "there is no WordNet here"),
         (["--wordnet", "dict"], "--wordnet has no meaning for --from fanout"),
         (["--missing", "attach-to-root"], "--missing has no meaning"),
+        (["--from", "wordnet", "--vectors", "vectors.npz"], "without --missing nearest"),
         (["--from", "wordnet", "--fanout", "3"], "--fanout has no meaning for --from wordnet"),
         (["--from", "embeddings", "--heads", "--vectors", "vectors.npz"], "--heads has no meaning"),
         (["--from", "embeddings", "--vectors", "vectors.npz", "--never-name", "no.txt"],

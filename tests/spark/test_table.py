@@ -85,3 +85,16 @@ def test_wrong_frames_are_refused(spark):
         DistributedTable.from_frame(frame)
     with pytest.raises(ParameterError, match="must name the record"):
         DistributedTable.from_frame(frame, item="what")
+
+
+def test_without_items(spark):
+    rows = [["a", "a", "b"], ["b"], [], ["c", "a"]]
+    table = TransactionTable.from_rows(rows, bags=True)
+    there = DistributedTable.from_table(table, spark, bags=True)
+    left = there.without(["b"])
+    assert left.collect().to_rows() == [["a", "a"], [], [], ["a", "c"]]
+    assert (left.supports.tolist(), left.bags) == ([2, 0, 1], True)
+    assert left.vocabulary is there.vocabulary
+    assert there.without([]) is there
+    with pytest.raises(InputError, match="'z' does not occur"):
+        there.without(["z"])

@@ -116,3 +116,35 @@ def test_without_a_recommendation_the_closest_is_named():
 
 def test_an_attack_that_was_not_measured_says_so():
     assert in_words(Adversary(attack="aba", note="does not apply: x")) == "aba: does not apply: x."
+
+
+ROOTS = {"content": {"sentence": "This release shows only the root.", "bare": True}}
+MOSTLY = {"content": {"sentence": "Most items are the root.", "bare": False}}
+
+
+def test_a_release_without_content_is_never_recommended_and_told():
+    bare = record("bare", loss=0.1, risk=0.01, figures=ROOTS)
+    said = advise([bare, record("other", loss=0.4)], target=0.1)
+    assert said.recommended == "other"
+    assert said.reasons[0] == (
+        "other is the only one of 2 releases whose promise was checked and whose worst attack "
+        "stays at or below 10%, leaving aside 1 that shows no items."
+    )
+    assert said.reasons[-1] == "bare: This release shows only the root."
+    assert any(
+        "bare would lose less" in text and "says nothing about which items" in text
+        for text in said.reasons
+    )
+    alone = advise([bare, record("open", risk=0.9)], target=0.1)
+    assert alone.recommended is None
+    assert alone.reasons[0] == (
+        "None of the 2 releases meets the target of 10% and says which items a record has."
+    )
+    assert "1: it says nothing about which items a record has" in " ".join(alone.reasons)
+
+
+def test_releases_of_mostly_roots_are_told_together():
+    runs = [record(name, figures=MOSTLY) for name in ("a", "b")]
+    said = advise(runs, target=0.1)
+    assert said.recommended == "a"
+    assert said.reasons[-1] == "a; b: Most items are the root."

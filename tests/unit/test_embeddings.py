@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setveil.data import Taxonomy, embedding_tree
-from setveil.data.embedding_tree import dendrogram, embedding_nodes
+from setveil.data import Taxonomy
+from setveil.data import embedding_tree as building
+from setveil.data.embedding_tree import dendrogram, embedding_tree
 from setveil.data.embeddings import Vectors
 from setveil.errors import InputError, ParameterError, SetveilError
 
@@ -151,7 +152,7 @@ def unit_rows(seed, n, d=4):
 def test_dendrogram_is_complete_linkage(seed, n):
     matrix = unit_rows(seed, n)
     tree = dendrogram(matrix)
-    members = [frozenset(part.tolist()) for part in embedding_tree._members(tree)]
+    members = [frozenset(part.tolist()) for part in building._members(tree)]
     assert set(members) == set(complete_linkage(matrix))
 
 
@@ -199,11 +200,11 @@ def test_only_named_items_stand_on_nodes():
 
 
 def test_large_sets_are_halved_first(monkeypatch):
-    monkeypatch.setattr(embedding_tree, "LARGEST", 5)
+    monkeypatch.setattr(building, "LARGEST", 5)
     matrix = unit_rows(1, 40)
     tree = dendrogram(matrix)
     assert len(tree.pairs) == 39
-    members = embedding_tree._members(tree)
+    members = building._members(tree)
     assert sorted(members[-1].tolist()) == list(range(40))
     halves = [len(m) for m in members if len(m) > 5]
     assert sorted(halves) == [10] * 4 + [20] * 2 + [40]
@@ -229,18 +230,36 @@ def test_without_a_vector():
         assert below(tree, 0) == set(items)
 
 
+def test_without_a_vector_beside_others_or_left_out():
+    words = ("flu", "bird flu", "oak", "elm")
+    vectors = Vectors(words=words, vectors=np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1]]))
+    records = {"flu": 9, "bird flu": 8, "oak": 7, "elm": 6, "flus": 2}
+    tree, report = embedding_tree(records, vectors, fanout=2, missing="nearest", records=records)
+    # "flus" shares "  f", " fl" and "flu" of its five groups of letters with the four of "flu".
+    assert [tuple(each) for each in report.placements] == [
+        ("flus", "flu", tree.names[tree.parents[tree.node("flu")]], 0.5, "name", False)
+    ]
+    assert tree.parents[tree.node("flus")] == tree.parents[tree.node("bird flu")] > 0
+    tree, report = embedding_tree(records, vectors, fanout=2, missing="drop", records=records)
+    assert below(tree, 0) == set(words)
+    assert (report.items, report.records, report.occurrences) == (("flus",), (2,), 32)
+    for missing in ("drop", "nearest"):
+        with pytest.raises(InputError, match="1 of 1 items have no vector: 'flu'"):
+            embedding_tree(["flu"], Vectors(words=("x",), vectors=np.ones((1, 1))), missing=missing)
+
+
 @pytest.mark.parametrize(
     ("items", "options", "message"),
     [
         ([], {}, "at least one item"),
         (["flu"], {"fanout": 1}, "fanout is 1"),
-        (["flu"], {"missing": "drop"}, "missing='drop' is not known"),
+        (["flu"], {"missing": "maybe"}, "missing='maybe' is not known"),
     ],
 )
 def test_wrong_use(items, options, message):
     vectors = Vectors(words=("flu",), vectors=np.ones((1, 1)))
     with pytest.raises((InputError, ParameterError), match=message):
-        embedding_nodes(items, vectors, **options)
+        embedding_tree(items, vectors, **options)
 
 
 def test_says_which_package_is_missing(monkeypatch):

@@ -33,10 +33,10 @@ ALLOWED = {
     "kernels": set(),
     "charts": set(),
     "words": set(),
-    "data": {"errors", "kernels"},
+    "data": {"errors", "kernels", "words"},
     "io": {"errors", "kernels", "data"},
     "text": {"errors", "kernels", "data", "io"},
-    "release": {"errors", "registry", "kernels", "data"},
+    "release": {"errors", "registry", "kernels", "data", "words"},
     "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
     "engine": {"errors", "kernels"},
     "anonymize": {

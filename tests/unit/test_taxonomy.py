@@ -270,7 +270,9 @@ def test_every_item_gets_a_leaf(tree, data):
     assert kept == reference.as_dict(tree)
     assert full.for_items(known) is full
     if absent:
-        with pytest.raises(InputError, match=f"{len(absent)} of .*'{absent[0]}'.*attach-to-root"):
+        with pytest.raises(
+            InputError, match=f"{len(absent)} of .*'{absent[0]}'.*--missing nearest"
+        ):
             tree.for_items([*known, *absent])
 
 
@@ -302,8 +304,8 @@ def test_look_up_by_name():
         tree.leaf_of(["fruit"])
     with pytest.raises(InputError, match="'2' and 'fruit' are one node"):
         tree.for_items(["2", "fruit"])
-    with pytest.raises(ParameterError, match="missing='drop'"):
-        tree.for_items(["fruit"], missing="drop")
+    with pytest.raises(ParameterError, match="missing='maybe'"):
+        tree.for_items(["fruit"], missing="maybe")
     assert tree.leaf_of([]).shape == (0,)
 
 

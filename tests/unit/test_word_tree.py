@@ -1,5 +1,6 @@
 """Trees over words: where each word stands, what the nodes above it are called, what is unknown."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from tests.reference import wordnet as reference
 import setveil
 from setveil.anonymize import Gather
 from setveil.data import Taxonomy, TransactionTable
+from setveil.data.embeddings import Vectors
 from setveil.data.word_tree import word_tree
 from setveil.data.wordnet import WordNet
 from setveil.errors import InputError, ParameterError
@@ -54,7 +56,7 @@ def test_places():
         "car": ["car", "car.n.01", "entity.n.01"],
     }
     assert report.forms == (("pugs", "pug"),)
-    assert (report.items, report.heads, report.attached) == (5, (), ())
+    assert (report.items, report.heads, report.missing.items) == (5, (), ())
     assert tree.for_items(["dog", "pugs", "cat", "auto", "car"]) is tree
 
 
@@ -87,7 +89,7 @@ def test_every_item_lies_below_its_first_sense(drawn):
         names = [tree.names[v] for v in tree.ancestors(int(leaf))]
         word = item.removeprefix("new ").removesuffix("s") if "w" in item else None
         if word is None:
-            assert item in report.attached
+            assert item in report.missing.items
             assert len(names) == 2
             continue
         full = [synset.split(".")[0] for synset in reference.way(above, senses[word][0])]
@@ -95,7 +97,7 @@ def test_every_item_lies_below_its_first_sense(drawn):
         assert names in ([item, *full], [item, *full[1:]])
         if item.startswith("new "):
             assert names == [item, *full]
-    sizes = [len(report.heads), len(report.attached)]
+    sizes = [len(report.heads), len(report.missing.items)]
     assert sizes == [
         len({i for i in items if i.startswith("new ")}),
         len({i for i in items if "w" not in i}),
@@ -138,7 +140,7 @@ def test_unknown_words():
         word_tree(items, TINY, heads=True)
     tree, report = word_tree(items, TINY, heads=True, missing="attach-to-root")
     assert report.heads == (("mad dog", "dog"), ("severe heart attacks", "heart_attack"))
-    assert report.attached == ("very zzz", "zzz")
+    assert report.missing.items == ("very zzz", "zzz")
     found = ways(tree)
     assert found["zzz"] == ["zzz", "entity.n.01"]
     assert found["severe heart attacks"][1:] == ["heart_attack.n.01", "attack.n.01", "entity.n.01"]
@@ -147,9 +149,30 @@ def test_unknown_words():
     assert ways(alone) == {"zzz": ["zzz", "entity.n.01"]}
 
 
+def test_unknown_words_beside_others_or_left_out():
+    items = ["pug", "dog", "cat", "pugzz", "auto"]
+    tree, report = word_tree(items, TINY, missing="nearest")
+    # "  p", " pu" and "pug" of 4 + 6 - 3 groups of letters.
+    assert [tuple(each) for each in report.missing.placements] == [
+        ("pugzz", "pug", "dog", 3 / 7, "name", False)
+    ]
+    assert ways(tree)["pugzz"] == ["pugzz", "dog.n.01", "animal.n.01", "entity.n.01"]
+    vectors = Vectors(words=("pugzz", "cat", "pug"), vectors=np.array([[1, 1], [1, 0.9], [1, 0]]))
+    tree, report = word_tree(items, TINY, missing="nearest", vectors=vectors)
+    [placement] = report.missing.placements
+    assert (placement.like, placement.by) == ("cat", "vector")
+    assert ways(tree)["pugzz"][1:] == ways(tree)["cat"][1:]
+    tree, report = word_tree(items, TINY, missing="drop")
+    assert sorted(ways(tree)) == ["auto", "cat", "dog", "pug"]
+    assert report.sentences()[0] == "5 items, found in WordNet: 4."
+    for missing in ("drop", "nearest"):
+        with pytest.raises(InputError, match="1 of 1 items are no nouns of WordNet: 'zzz'"):
+            word_tree(["zzz"], TINY, missing=missing)
+
+
 def test_wrong_use():
-    with pytest.raises(ParameterError, match="missing='drop' is not known"):
-        word_tree(["dog"], TINY, missing="drop")
+    with pytest.raises(ParameterError, match="missing='maybe' is not known"):
+        word_tree(["dog"], TINY, missing="maybe")
     with pytest.raises(InputError, match="at least one item"):
         word_tree([], TINY)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from setveil.audit.results import Adversary, RunRecord
 
+BARE = "it says nothing about which items a record has"
+"""What speaks against a release of nothing but roots, or without items."""
 DIGITS = 3
 """Losses that agree up to this digit are ties: the queries behind them were drawn."""
 
@@ -69,10 +71,11 @@ def advise(
         return Advice(None, ("Nothing was tried.",))
     faults = {run.id: fault(run, target=target, attacks=attacks) for run in runs}
     fit = [run for run in runs if faults[run.id] == ""]
+    bare = tuple(shown_only(runs))
     if not fit:
-        return Advice(None, _none(runs, faults, target))
+        return Advice(None, _none(runs, faults, target) + bare)
     best = min(fit, key=lambda run: (round(run.loss or 0.0, DIGITS), linkage_risk(run), run.name))
-    return Advice(best.id, _why(best, runs, fit, faults, target))
+    return Advice(best.id, _why(best, runs, fit, faults, target) + bare)
 
 
 def fault(  # noqa: PLR0911  (one return per reason)
@@ -94,6 +97,8 @@ def fault(  # noqa: PLR0911  (one return per reason)
         return "an attack on it failed, so nobody knows what that attack would find"
     if untested(run, attacks):
         return "no source of relatedness was given to attack its sets of items with"
+    if is_bare(run):
+        return BARE
     if run.risk is None or isnan(run.risk):
         return "no attack could be measured"
     if run.loss is None or isnan(run.loss):
@@ -101,6 +106,27 @@ def fault(  # noqa: PLR0911  (one return per reason)
     if run.risk > target:
         return f"its worst attack may reach {share(run.risk)}"
     return ""
+
+
+def is_bare(run: RunRecord) -> bool:
+    """Tell whether a release says nothing about which items a record has: useless, if safe."""
+    return bool(run.figures.get("content", {}).get("bare"))
+
+
+def shown_only(runs: Sequence[RunRecord]) -> list[str]:
+    """Return what releases show of which little is left, one sentence for those that agree.
+
+    >>> from setveil.audit.results import RunRecord
+    >>> content = {"sentence": "This release shows only the root.", "bare": True}
+    >>> shown_only([RunRecord(id=k, name=k, title=f"x, k = {k}", method="x", params={},
+    ...                       figures={"content": content}) for k in "25"])
+    ['x, k = 2; x, k = 5: This release shows only the root.']
+    """
+    titles: dict[str, list[str]] = {}
+    for run in runs:
+        if said := run.figures.get("content", {}).get("sentence"):
+            titles.setdefault(said, []).append(run.title)
+    return [f"{'; '.join(which)}: {said}" for said, which in titles.items()]
 
 
 def untested(run: RunRecord, attacks: Collection[str] | None = None) -> bool:
@@ -203,7 +229,12 @@ def _why(
     faults: dict[str, str],
     target: float,
 ) -> tuple[str, ...]:
-    what = f"whose promise was checked and whose worst attack stays at or below {target * 100:g}%."
+    bare = sum(each == BARE for each in faults.values())
+    aside = f", leaving aside {bare:,} that {'shows' if bare == 1 else 'show'} no items"
+    what = (
+        f"whose promise was checked and whose worst attack stays at or below {target * 100:g}%"
+        f"{aside if bare else ''}."
+    )
     number = f"{len(runs):,} releases"
     least = min(run.loss or 0.0 for run in fit)
     said = [f"Of {number}, {best.title} loses the least among the {len(fit):,} {what}"]
@@ -235,7 +266,8 @@ def _none(runs: Sequence[RunRecord], faults: dict[str, str], target: float) -> t
         if len(runs) == 1
         else (f"None of the {len(runs):,} releases meets")
     )
-    said = [f"{which} the target of {target * 100:g}%."]
+    also = " and says which items a record has" if BARE in faults.values() else ""
+    said = [f"{which} the target of {target * 100:g}%{also}."]
     close = [run for run in runs if run.verified and run.risk is not None and run.loss is not None]
     if close:
         near = min(close, key=lambda run: (run.risk, run.loss, run.name))
@@ -252,4 +284,9 @@ def _none(runs: Sequence[RunRecord], faults: dict[str, str], target: float) -> t
     said.append(
         "Publish nothing of this, accept a higher risk (--target), or try stronger settings."
     )
+    if also:
+        said.append(
+            "Where nothing but roots is left, weaker settings help, or a taxonomy in which rare "
+            "items do not hang on the root."
+        )
     return tuple(said)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.errors import NotApplicable
+from setveil.release.content import content_of
 from setveil.release.published import published_rows
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def changes(run: Run, table: TransactionTable) -> dict[str, Any]:
         bound how many records hold it by what the release says. ``terms``: for the published
         terms that stand for several items ``[name, records]``, the most frequent first.
         ``steps``: what the method did, ``[action, subject, reason, cost]``, remarks first, then
-        the costliest.
+        the costliest. ``content``: whether it shows items at all
+        (:func:`setveil.release.content.content_of`).
 
     Examples
     --------
@@ -53,7 +55,8 @@ def changes(run: Run, table: TransactionTable) -> dict[str, Any]:
     first = [step for step in run.log if step.action in REMARKS]
     rest = sorted((s for s in run.log if s.action not in REMARKS), key=lambda s: -s.cost)
     steps = [[s.action, s.subject, s.reason, float(s.cost)] for s in [*first, *rest][:SHOWN]]
-    return {"items": items, "terms": _terms(run), "steps": steps}
+    content = content_of(run.release).as_dict()
+    return {"items": items, "terms": _terms(run), "steps": steps, "content": content}
 
 
 def _terms(run: Run) -> list[list[Any]]:

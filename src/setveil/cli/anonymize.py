@@ -30,6 +30,7 @@ from setveil.cli.inputs import (
     note_added_leaves,
     only_one_stdin,
     read_taxonomy,
+    tell_missing,
 )
 from setveil.cli.method_options import published_params
 from setveil.cli.output import (
@@ -179,6 +180,7 @@ def run(  # one parameter per option of the command line
             )  # fmt: skip
         _tell(entry.name, public, said | {"release": str(out)}, json=json, quiet=quiet)
         return
+    from setveil.release.content import content_of
     from setveil.release.store import save
 
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
@@ -188,6 +190,7 @@ def run(  # one parameter per option of the command line
         inputs: dict[str, Any] = {"engine": engine_named(engine, seed), "progress": progress}
         inputs |= drawing | read_constraints(entry, privacy, utility, quiet=quiet)
         secret: tuple[str, ...] = ()
+        outside = None
         if sensitive is not None:
             secret = read_sensitive(sensitive, table)
         elif sensitive_share is not None:
@@ -196,7 +199,7 @@ def run(  # one parameter per option of the command line
             inputs["sensitive"] = secret
         if taxonomy is not None:
             given = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
-            inputs["taxonomy"] = tree_for_ordinary(
+            inputs["taxonomy"], table, outside = tree_for_ordinary(
                 given,
                 table,
                 secret,
@@ -205,6 +208,7 @@ def run(  # one parameter per option of the command line
                 in_tree="take-out" if drawn else sensitive_in_tree,
                 quiet=quiet,
             )
+            tell_missing(outside, k=getattr(method, "k", None), quiet=quiet)
             note_added_leaves(given, inputs["taxonomy"], quiet=quiet)
         progress("anonymizing")
         made = method.anonymize(table, **inputs)
@@ -229,6 +233,8 @@ def run(  # one parameter per option of the command line
         "release": str(out),
         "key": None if key is None else str(key),
         "log": made.log,
+        "content": content_of(made.release),
+        "missing": outside,
         "reading": None if table.reading is None else table.reading.as_dict(),
     }
     _tell(entry.name, public, said, json=json, quiet=quiet)
@@ -244,6 +250,8 @@ def _tell(
         "records": said["records"],
         "published": said["published"],
         "promise": said["promise"],
+        "content": said["content"].as_dict(),
+        "missing": said["missing"].as_dict() if said.get("missing") else None,
         "sensitive_drawn": said.get("sensitive_drawn"),
         "release": said["release"],
         "key": said.get("key"),
@@ -321,6 +329,8 @@ def _print(result: Mapping[str, Any]) -> None:
         source = f" from {records:,}"
     typer.echo(f"{result['release']}: {published:,}{source} records by {result['method']}")
     typer.echo(f"promise: {result['promise'] or 'none; this method promises nothing'}")
+    if result["content"]["sentence"]:
+        typer.echo(result["content"]["sentence"])
     if result["sensitive_drawn"] is not None:
         typer.echo(f"sensitive items drawn: {', '.join(result['sensitive_drawn'])}")
     if result["key"] is not None:

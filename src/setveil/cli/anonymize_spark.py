@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from setveil.cli.engines import spark_named
-from setveil.cli.inputs import note_added_leaves, read_taxonomy
+from setveil.cli.inputs import note_added_leaves, read_taxonomy, tell_missing
 from setveil.cli.output import say
 from setveil.cli.reading import Reading, refuse_identifiers
 from setveil.errors import NotApplicable, ParameterError
@@ -45,7 +45,7 @@ class Job:
     reading: Reading
     allowed: bool
     taxonomy: str | None
-    missing: Literal["error", "attach-to-root"]
+    missing: Literal["error", "drop", "nearest", "attach-to-root"]
     parents: Literal["error", "first"]
 
 
@@ -103,7 +103,11 @@ def anonymize_there(
     quiet: bool,
 ) -> dict[str, Any]:
     """Anonymize distributed records and save the release; return what is said about it."""
+    from setveil.data.missing import complete
+    from setveil.data.missing_report import DROP
+    from setveil.release.content import content_of_items
     from setveil.spark import anonymize, read_distributed
+    from setveil.spark.measures_parts import DistributedRelease
     from setveil.spark.publish import save_distributed
 
     progress("reading")
@@ -120,17 +124,25 @@ def anonymize_there(
         quiet=quiet,
     )
     tree: Taxonomy | None = None
+    outside = None
     if job.taxonomy is not None:
         given = read_taxonomy(job.taxonomy, parents=job.parents, quiet=quiet)
-        tree = given.for_items(table.vocabulary.names, missing=job.missing)
+        records = dict(zip(table.vocabulary.names, table.supports.tolist(), strict=True))
+        tree, outside = complete(given, records, missing=job.missing, records=records)
+        if job.missing == DROP:
+            table = table.without(outside.items)
+        tell_missing(outside, k=getattr(method, "k", None), quiet=quiet)
         note_added_leaves(given, tree, quiet=quiet)
     progress("anonymizing")
     made = anonymize(method, table, taxonomy=tree)
     progress("writing")
     manifest = save_distributed(made, out, method=name, params=params, force=force)
+    sketch = DistributedRelease.of(made.release).sketch
     return {
         "records": manifest.records,
         "published": manifest.records,
         "promise": made.promise.describe(),
         "log": made.log,
+        "content": content_of_items(None if sketch is None else sketch.release),
+        "missing": outside,
     }

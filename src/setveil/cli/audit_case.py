@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from setveil.cli.audit_result import line
 from setveil.cli.engines import check_place, spark_named
-from setveil.cli.inputs import only_one_stdin, read_taxonomy
+from setveil.cli.inputs import only_one_stdin, read_taxonomy, tell_missing
 from setveil.cli.output import Progress, compiling_announced, say
 from setveil.cli.reading import Reading, refuse_identifiers
 from setveil.cli.sensitive import draw_sensitive, read_sensitive
@@ -29,6 +29,8 @@ class Read(NamedTuple):
     table: "TransactionTable"
     taxonomy: "Taxonomy | None"
     sensitive: tuple[str, ...]
+    note: str = ""
+    """What a reader of the report must know of the records."""
 
 
 def read_case(given: Mapping[str, Any], out: Path, *, allowed: bool, quiet: bool) -> Read:
@@ -39,7 +41,9 @@ def read_case(given: Mapping[str, Any], out: Path, *, allowed: bool, quiet: bool
     table = Reading.of(given).read(given["data"], quiet=quiet)
     refuse_identifiers(table, allowed=allowed, where=given["data"], quiet=quiet)
     secret = _sensitive(given, table, quiet=quiet)
-    return Read(table, _tree(given, table, secret, quiet=quiet), secret)
+    if given.get("taxonomy") is None:
+        return Read(table, None, secret)
+    return _with_tree(given, table, secret, quiet=quiet)
 
 
 def carried_out(
@@ -67,7 +71,7 @@ def carried_out(
             sensitive=read.sensitive,
             seed=given.get("seed"),
             title=given.get("title") or Path(given["data"]).stem,
-            description=given.get("description", ""),
+            description=" ".join(filter(None, (given.get("description"), read.note))),
             told=told,
             engine=spark_named(given.get("engine", "local")),
             **{name: given[name] for name in PASSED if given.get(name) is not None},
@@ -120,23 +124,31 @@ def _sensitive(
     return ()
 
 
-def _tree(
+def _with_tree(
     given: Mapping[str, Any],
     table: "TransactionTable",
     sensitive: tuple[str, ...],
     *,
     quiet: bool,
-) -> "Taxonomy | None":
-    from setveil.cli.sensitive import occurring
+) -> Read:
+    """Read the tree, and bring it and the records together."""
+    from setveil.data.missing import cover
+    from setveil.data.missing_report import CHOICES, DROP, ERROR, NEAREST, ROOT
 
-    if given.get("taxonomy") is None:
-        return None
-    for name, known in (("missing", ("error", "attach-to-root")), ("parents", ("error", "first"))):
+    for name, known in (("missing", CHOICES), ("parents", ("error", "first"))):
         if given.get(name, "error") not in known:
             raise ParameterError(f"{name} is {given[name]!r}", fix=f"use {' or '.join(known)}")
+    missing = given.get("missing", ERROR)
     tree = read_taxonomy(given["taxonomy"], parents=given.get("parents", "error"), quiet=quiet)
-    apart = set(sensitive)
-    ordinary = [name for name in occurring(table) if name not in apart]
-    tree = tree.for_items(ordinary, missing=given.get("missing", "error"))
-    # Methods that protect all items alike generalize the sensitive ones, too.
-    return tree.for_items(occurring(table), missing="attach-to-root")
+    covered = cover(tree, table, missing=missing, apart=set(sensitive))
+    tell_missing(covered.report, quiet=quiet)
+    note = ""
+    if missing == DROP and covered.report.items:
+        note = (
+            f"{' '.join(covered.report.sentences())} All figures are about the records without "
+            "these items."
+        )
+    # Methods that protect all items alike generalize the sensitive ones, too: none is dropped.
+    whole = cover(covered.tree, covered.table, missing=NEAREST if missing == NEAREST else ROOT)
+    tell_missing(whole.report, quiet=quiet)
+    return Read(covered.table, whole.tree, sensitive, note)

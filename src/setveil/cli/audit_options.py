@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from setveil.cli.inputs import MISSING_HELP
 from setveil.errors import ParameterError
 
 OutOption = Annotated[
@@ -17,8 +18,8 @@ MissingItemsOption = Annotated[
     str | None,
     typer.Option(
         "--missing",
-        metavar="<error|attach-to-root>",
-        help="What to do with items that are not in the tree.",
+        metavar="<error|drop|nearest|attach-to-root>",
+        help=MISSING_HELP,
     ),
 ]
 SeveralParentsOption = Annotated[

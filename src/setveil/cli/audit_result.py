@@ -45,7 +45,7 @@ def print_result(result: "AuditResult", report: Path) -> None:
         (
             "*" if run.id == result.recommended else "",
             run.title,
-            run.state if run.state != "done" else "kept" if run.verified else "not certain",
+            _state(run),
             lost(run.risk).rjust(6),
             lost(run.loss).rjust(6),
             "" if run.worst is None else f"{run.worst.attack}, knowing {run.worst.knows}",
@@ -64,13 +64,25 @@ def print_result(result: "AuditResult", report: Path) -> None:
     typer.echo(f"report (for you alone): {report}")
 
 
+def _state(run: "RunRecord") -> str:
+    """Return what became of a run and its promise, in a word or two."""
+    if run.state != "done":
+        return run.state
+    from setveil.audit.advice import is_bare
+
+    state = "kept" if run.verified else "not certain"
+    return f"{state}; no items shown" if is_bare(run) else state
+
+
 def line(record: "RunRecord", done: int, total: int) -> str:
     """Return what is told of a run as soon as it ends."""
     head = f"[{done}/{total}] {record.title}: "
     if record.state != "done":
         return f"{head}{record.state}: {record.error}"
     promise = "promise checked" if record.verified else "promise not certain"
-    return f"{head}{promise}, risk {lost(record.risk)}, loss {lost(record.loss)}"
+    said = record.figures.get("content", {}).get("sentence")
+    only = f". {said}" if said else ""
+    return f"{head}{promise}, risk {lost(record.risk)}, loss {lost(record.loss)}{only}"
 
 
 def _warn_of_seed(result: "AuditResult", seed: int | None) -> None:

@@ -12,9 +12,14 @@ from setveil.cli.output import say
 from setveil.errors import InputError, ParameterError, ReleaseError
 
 if TYPE_CHECKING:
+    from setveil.data.missing_report import MissingReport
     from setveil.data.taxonomy import Taxonomy
 
 STDIN = "-"
+MISSING_HELP = (
+    "Items that are not in the tree: refuse them, drop them from the records, put each beside the "
+    "most similar item, or attach them to the root."
+)
 
 DelimiterOption = Annotated[
     str | None,
@@ -24,8 +29,8 @@ TaxonomyOption = Annotated[
     str | None, typer.Option("--taxonomy", metavar="FILE", help="Tree of the items.")
 ]
 MissingOption = Annotated[
-    Literal["error", "attach-to-root"],
-    typer.Option("--missing", help="What to do with items that are not in the tree."),
+    Literal["error", "drop", "nearest", "attach-to-root"],
+    typer.Option("--missing", help=MISSING_HELP),
 ]
 ParentsOption = Annotated[
     Literal["error", "first"],
@@ -130,6 +135,22 @@ def release_directory(release: str) -> Path:
             what, where=release, fix="name the directory that `setveil anonymize -o` wrote"
         )
     return path
+
+
+def tell_missing(report: "MissingReport", *, k: int | None = None, quiet: bool) -> None:
+    """Say what was done with items outside the tree, before a release is made with it."""
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    if warning := report.warning(k=k):
+        say(warning)  # with --quiet too: it is a warning
+
+
+def recall_missing(report: "MissingReport", *, quiet: bool) -> None:
+    """Say in short what was done with items outside the tree of a release that was made before."""
+    for sentence in report.sentences(limit=0):
+        say(sentence, quiet=quiet)
+    if report.choice == "drop" and report.items:
+        say("All figures are about the records without these items.", quiet=quiet)
 
 
 def note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> None:

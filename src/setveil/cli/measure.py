@@ -14,6 +14,7 @@ from setveil.cli.inputs import (
     TaxonomyOption,
     only_one_stdin,
     read_taxonomy,
+    recall_missing,
     release_directory,
 )
 from setveil.cli.output import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from setveil.data.taxonomy import Taxonomy
     from setveil.measure import PartScore
     from setveil.release.base import Key, Release
+    from setveil.release.content import Content
 
 MEANINGS = {
     "ggd": "generalized group distortion: LM of each published node, 1 per unpublished item",
@@ -127,6 +129,7 @@ def measure(
 
     from setveil.attack import load_guess
     from setveil.measure import measure_all
+    from setveil.release.content import content_of
     from setveil.release.store import load_key, load_manifest, load_release
 
     only_one_stdin(original, taxonomy)
@@ -140,7 +143,7 @@ def measure(
 
         with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
             progress("measuring")
-            figures = measured_on(
+            figures, content = measured_on(
                 spark,
                 directory,
                 original,
@@ -156,7 +159,7 @@ def measure(
                 reading=reading,
                 quiet=quiet,
             )
-        _print_figures(figures, load_manifest(directory).form, json=json)
+        _print_figures(figures, load_manifest(directory).form, content, json=json)
         return
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
@@ -167,7 +170,10 @@ def measure(
         tree = None
         if taxonomy is not None:
             tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
-            tree = whole_tree(tree, table, secret, missing=missing, in_tree=sensitive_in_tree)
+            tree, table, report = whole_tree(
+                tree, table, secret, missing=missing, in_tree=sensitive_in_tree
+            )
+            recall_missing(report, quiet=quiet)
         _must_belong_together(published, table, private, tree)
         progress("measuring")
         if guess is not None and private is not None and by is not None:
@@ -199,7 +205,7 @@ def measure(
     elif guess is not None and not json:
         _print_scores(figures)
     else:
-        _print_figures(figures, published.form, json=json)
+        _print_figures(figures, published.form, content_of(published), json=json)
 
 
 def _check_scoring(
@@ -216,14 +222,18 @@ def _check_scoring(
         raise ParameterError("--relatedness is about scoring a guess", fix="give --guess GUESS")
 
 
-def _print_figures(figures: "Mapping[str, Any]", form: str, *, json: bool) -> None:
-    """Print each measure with what it means for a form of release."""
+def _print_figures(
+    figures: "Mapping[str, Any]", form: str, content: "Content", *, json: bool
+) -> None:
+    """Print each measure with what it means for a form of release, and what that shows at all."""
     if json:
-        emit(dict(figures))
+        emit({**figures, "root_share": content.root_share, "bare": content.bare})
         return
     meanings = MEANINGS | IN_A_RECONSTRUCTION.get(form, {})
     rows = [(name, value, meanings.get(name, "")) for name, value in figures.items()]
     print_table(["measure", "value", "meaning"], rows)
+    if content.sentence:
+        typer.echo(content.sentence)
 
 
 def _promised(directory: str | Path) -> "Mapping[str, Any]":

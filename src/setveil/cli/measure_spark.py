@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from setveil.cli.inputs import recall_missing
 from setveil.cli.sensitive import read_sensitive, whole_tree
 from setveil.errors import InputError
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from setveil.cli.reading import Reading
     from setveil.data.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
+    from setveil.release.content import Content
     from setveil.spark import DistributedTable
     from setveil.spark.measures_parts import DistributedRelease
 
@@ -34,10 +36,12 @@ def measured_on(
     k: int | None,
     reading: "Reading",
     quiet: bool,
-) -> dict[str, float | int | None]:
-    """Return the measures that are sums over records; None for the others."""
+) -> tuple[dict[str, float | int | None], "Content"]:
+    """Return the measures that are sums over records, None for the others; and what is shown."""
     import numpy as np
 
+    from setveil.data.missing_report import DROP
+    from setveil.release.content import content_of_items
     from setveil.release.store import load_key
     from setveil.spark.measures import every_item, measure_distributed
     from setveil.spark.measures_parts import DistributedRelease
@@ -54,7 +58,17 @@ def measured_on(
     items = every_item(table)
     secret = () if sensitive is None else read_sensitive(sensitive, items)
     if taxonomy is not None:
-        taxonomy = whole_tree(taxonomy, items, secret, missing=missing, in_tree=sensitive_in_tree)
+        taxonomy, _, report = whole_tree(
+            taxonomy,
+            items,
+            secret,
+            missing=missing,
+            in_tree=sensitive_in_tree,
+            records=dict(zip(table.vocabulary.names, table.supports.tolist(), strict=True)),
+        )
+        if report.choice == DROP:
+            table = table.without(report.items)
+        recall_missing(report, quiet=quiet)
     figures = measure_distributed(
         release,
         table,
@@ -64,7 +78,8 @@ def measured_on(
         rng=None if seed is None else np.random.default_rng(seed),
         k=k,
     )
-    return figures | dict.fromkeys(("tkd", "rules_kept", "rules_exact"))
+    content = content_of_items(None if release.sketch is None else release.sketch.release)
+    return figures | dict.fromkeys(("tkd", "rules_kept", "rules_exact")), content
 
 
 def _must_belong_together(release: "DistributedRelease", table: "DistributedTable") -> None:

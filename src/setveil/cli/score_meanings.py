@@ -38,6 +38,7 @@ REASSOCIATION = {
     "wmd": "mean word mover's distance of rebuilt from true records",
     "term_pair_precision": "share of the pairs of term-chunk terms that do come from one record",
     "gain": "accuracy above that of the baseline prior",
+    "advantage": "share of what attaching at random misses that the attack gets",
 }
 """The same for guesses about which pieces belong together."""
 LINKAGE = {
@@ -59,6 +60,7 @@ BASELINES = ("random", "prior")
 """Baselines that stand beside the scores of a re-association attack."""
 NOISE = {
     "noise_removed": "share of the wrong cells of the release that the guess has right, net",
+    "advantage": "share of what judging each item by itself leaves wrong that the guess has right",
     "precision": "share of the items that records are believed to hold that they do",
     "recall": "share of the items of the records that the guess believes",
     "f1": "harmonic mean of the two",

@@ -8,8 +8,9 @@ from setveil.cli.output import say
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from setveil.data.missing import Covered
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
 
@@ -112,8 +113,9 @@ def tree_for_ordinary(
     missing: str,
     in_tree: str,
     quiet: bool = False,
-) -> "Taxonomy":
-    """Return the tree with a leaf for each item that is not sensitive."""
+) -> "Covered":
+    """Return the tree with a leaf for each item that is not sensitive, and the records."""
+    from setveil.data.missing import cover
     from setveil.data.naming import some
 
     inside = sorted(set(sensitive) - set(tree.missing(sensitive)))
@@ -126,10 +128,9 @@ def tree_for_ordinary(
     if inside:
         noun = "item was" if len(inside) == 1 else "items were"
         say(f"{len(inside)} sensitive {noun} taken out of the tree", quiet=quiet)
-    apart = set(sensitive)
-    ordinary = [name for name in occurring(table) if name not in apart]
     # First a leaf for categories that are items: they stay, even if nothing else is below them.
-    return tree.for_items(ordinary, missing=missing).without(inside)
+    covered = cover(tree, table, missing=missing, apart=set(sensitive))
+    return covered._replace(tree=covered.tree.without(inside))
 
 
 def whole_tree(
@@ -139,15 +140,19 @@ def whole_tree(
     *,
     missing: str,
     in_tree: str,
-) -> "Taxonomy":
-    """Return the tree that a release is about: a leaf for every item of the data.
+    records: "Mapping[str, int] | None" = None,
+) -> "Covered":
+    """Return the tree that a release is about, and the records: a leaf for every item of the data.
 
     Sensitive items that were taken out of the tree, or never were in it, stand beside it.
+    `records` tells how many records hold each item, where the table is only a part of the data.
     """
+    from setveil.data.missing import cover
+
     gone = set(sensitive) if in_tree == "take-out" else set()
     apart = gone | set(tree.missing(sensitive))
-    names = [name for name in occurring(table) if name not in apart]
-    return tree.for_items(names, missing=missing).without(gone).beside(sorted(apart))
+    covered = cover(tree, table, missing=missing, apart=apart, records=records)
+    return covered._replace(tree=covered.tree.without(gone).beside(sorted(apart)))
 
 
 def occurring(table: "TransactionTable") -> list[str]:

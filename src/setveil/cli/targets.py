@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.inputs import only_one_stdin, read_taxonomy, release_directory
+from setveil.cli.inputs import only_one_stdin, read_taxonomy, recall_missing, release_directory
 from setveil.cli.sensitive import read_sensitive, whole_tree
 
 if TYPE_CHECKING:
@@ -53,9 +53,10 @@ def about_people(
     secret = () if sensitive is None else read_sensitive(sensitive, table)
     if taxonomy is not None:
         tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
-        known["taxonomy"] = whole_tree(
+        known["taxonomy"], table, report = whole_tree(
             tree, table, secret, missing=missing, in_tree=sensitive_in_tree
         )
+        recall_missing(report, quiet=quiet)
     known["targets"] = draw_targets(
         table, m=method.m, knowledge=method.knowledge, sample=method.sample, rng=rng
     )

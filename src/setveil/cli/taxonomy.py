@@ -26,6 +26,7 @@ from setveil.cli.taxonomy_build import (
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.data.taxonomy_files import TaxonomyReport
 
@@ -112,6 +113,7 @@ def check(
             table = Reading.of({"layout": data_layout}).read(data, quiet=quiet)
             missing = tree.missing(table.vocabulary.names)
             facts |= {"items": table.n_items, "items_missing": len(missing), "missing": missing}
+            _tell_lack(table, missing, quiet=quiet)
     if json:
         emit(facts)
     else:
@@ -180,6 +182,19 @@ def _read(file: str, *, quiet: bool, **options: Any) -> tuple["Taxonomy", "Taxon
     for sentence in report.sentences():
         say(sentence, quiet=quiet)
     return tree, report
+
+
+def _tell_lack(table: "TransactionTable", missing: list[str], *, quiet: bool) -> None:
+    """Say how much of the data the tree lacks, and what can be done."""
+    if missing:
+        supports = table.supports()
+        held = sum(int(supports[table.vocabulary.number(item)]) for item in missing)
+        say(
+            f"{held:,} of {int(supports.sum()):,} occurrences are of items that are not in the "
+            "tree. Add these to it; or give --missing nearest (each goes beside the most similar "
+            "item) or --missing drop (records lose them) to the commands that use it.",
+            quiet=quiet,
+        )
 
 
 def _facts(tree: "Taxonomy", report: "TaxonomyReport") -> dict[str, Any]:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.inputs import MissingOption, must_be_free
+from setveil.cli.inputs import MissingOption, must_be_free, tell_missing
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, say
 from setveil.cli.reading import Reading, reads_records
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
+    from setveil.data.missing_report import MissingReport
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
 
@@ -99,23 +100,30 @@ def build(
         progress("reading")
         table = reading.read(data, quiet=quiet)
         progress("building")
+        outside = None
         if source == "wordnet":
-            tree = _from_wordnet(table, wordnet, missing=missing, heads=heads, quiet=quiet)
+            tree, outside = _from_wordnet(
+                table, wordnet, missing=missing, heads=heads, vectors=vectors, quiet=quiet
+            )
         elif source == "embeddings":
             assert vectors is not None
             named = _nameable(table, name_support or NAME_SUPPORT, never_name)
-            tree = _from_vectors(table, vectors, fanout or FANOUT, named, missing, quiet=quiet)
+            tree, outside = _from_vectors(
+                table, vectors, fanout or FANOUT, named, missing, quiet=quiet
+            )
         else:
             from setveil.data.taxonomy import Taxonomy
 
             tree = Taxonomy.balanced(table.vocabulary.names, fanout=fanout or FANOUT)
+        if outside is not None:
+            _tell_outside(outside, quiet=quiet)
         tree.write(out)
-    tell_written(tree, out, quiet=quiet, json=json)
+    tell_written(tree, out, quiet=quiet, json=json, outside=outside)
 
 
 OPTIONS = {
     "fanout": {"--fanout"},
-    "wordnet": {"--wordnet", "--heads", "--missing"},
+    "wordnet": {"--wordnet", "--heads", "--missing", "--vectors"},
     "embeddings": {"--vectors", "--fanout", "--name-support", "--never-name", "--missing"},
 }
 
@@ -128,6 +136,11 @@ def _must_fit(source: str, given: dict[str, Any]) -> None:
                 f"{option} has no meaning for --from {source}",
                 fix=f"leave it out; {source} takes {', '.join(sorted(OPTIONS[source]))}",
             )
+    if source == "wordnet" and given["--vectors"] and given["--missing"] != "nearest":
+        raise ParameterError(
+            "--vectors has no meaning for --from wordnet without --missing nearest",
+            fix="leave it out, or put unknown items beside similar ones with --missing nearest",
+        )
     if source == "embeddings" and given["--vectors"] is None:
         raise ParameterError(
             "--from embeddings needs word vectors", fix="name their file by --vectors FILE"
@@ -135,16 +148,46 @@ def _must_fit(source: str, given: dict[str, Any]) -> None:
 
 
 def _from_wordnet(
-    table: "TransactionTable", place: str | None, *, missing: str, heads: bool, quiet: bool
-) -> "Taxonomy":
+    table: "TransactionTable",
+    place: str | None,
+    *,
+    missing: str,
+    heads: bool,
+    vectors: str | None,
+    quiet: bool,
+) -> tuple["Taxonomy", "MissingReport"]:
+    from setveil.data.embeddings import Vectors
     from setveil.data.word_tree import word_tree
     from setveil.data.wordnet import WordNet
 
-    names = table.vocabulary.names
-    tree, report = word_tree(names, WordNet.find(place), missing=missing, heads=heads)
+    records = _records(table)
+    tree, report = word_tree(
+        records,
+        WordNet.find(place),
+        missing=missing,
+        heads=heads,
+        records=records,
+        vectors=None if vectors is None else Vectors.read(vectors, terms=list(records)),
+    )
     for sentence in report.sentences():
         say(sentence, quiet=quiet)
-    return tree
+    return tree, report.missing
+
+
+def _records(table: "TransactionTable") -> dict[str, int]:
+    """Return how many records hold each item of the vocabulary."""
+    return dict(zip(table.vocabulary.names, table.supports().tolist(), strict=True))
+
+
+def _tell_outside(report: "MissingReport", *, quiet: bool) -> None:
+    """Say what became of items that have no place of their own, and what follows from it."""
+    tell_missing(report, quiet=quiet)
+    if report.choice == "drop" and report.items:
+        say(
+            "The records still hold these items: give --missing drop to the commands that use "
+            "this tree, too.",
+            quiet=quiet,
+        )
 
 
 def _nameable(table: "TransactionTable", support: int, never: str | None) -> set[str]:
@@ -167,16 +210,19 @@ def _from_vectors(
     missing: str,
     *,
     quiet: bool,
-) -> "Taxonomy":
+) -> tuple["Taxonomy", "MissingReport"]:
+    from setveil.data.embedding_tree import embedding_tree
     from setveil.data.embeddings import Vectors
-    from setveil.data.taxonomy import Taxonomy
 
-    names = table.vocabulary.names
+    records = _records(table)
+    names = list(records)
     vectors = Vectors.read(file, terms=names)
     unknown = len(names) - int(vectors.of(names)[1].sum())
     say(f"{len(names):,} items, with a vector: {len(names) - unknown:,}.", quiet=quiet)
     say(f"Groups may be named after {len(named):,} of them.", quiet=quiet)
-    return Taxonomy.from_embeddings(names, vectors, fanout=fanout, named=named, missing=missing)
+    return embedding_tree(
+        names, vectors, fanout=fanout, named=named, missing=missing, records=records
+    )
 
 
 def must_be_writable(
@@ -191,10 +237,17 @@ def must_be_writable(
         )
 
 
-def tell_written(tree: "Taxonomy", out: str, *, quiet: bool, json: bool) -> None:
+def tell_written(
+    tree: "Taxonomy",
+    out: str,
+    *,
+    quiet: bool,
+    json: bool,
+    outside: "MissingReport | None" = None,
+) -> None:
     """Say how large the tree is that was written, and where."""
     if json:
         size = {"nodes": len(tree), "leaves": tree.n_leaves, "height": tree.height}
-        emit({"file": out, **size})
+        emit({"file": out, **size, **({"missing": outside.as_dict()} if outside else {})})
     elif out != STDOUT:
         say(f"{tree!r} written to {out}", quiet=quiet)

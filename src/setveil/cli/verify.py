@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
+    from setveil.release.content import Content
+    from setveil.spark.stored import OpenedRelease
 
 LISTED = 3
 """How many entries of a list of items are printed."""
@@ -57,6 +59,7 @@ def verify(
 
     Example: setveil verify release --guarantee k-anonymity:k=10
     """
+    from setveil.release.content import content_of
     from setveil.release.store import load_release
 
     check_place(engine)
@@ -71,10 +74,12 @@ def verify(
             opened = open_release(directory, spark)
             progress("checking")
             verdicts = [(each, opened.check(each)) for each in asked]
+            content = _content_on_spark(directory, opened)
         else:
             published = load_release(directory)
             progress("checking")
             verdicts = [(each, each.check(published)) for each in asked]
+            content = content_of(published)
     code = _exit_code([verdict for _, verdict in verdicts])
     if json:
         emit(
@@ -83,13 +88,35 @@ def verify(
                 "holds": code == 0,
                 "exact": all(verdict.exact for _, verdict in verdicts),
                 "checks": [_as_json(each, verdict) for each, verdict in verdicts],
+                "content": content.as_dict(),
             }
         )
     elif not quiet or code != 0:
         for each, verdict in verdicts:
             _print(each, verdict)
+        if content.sentence:
+            typer.echo(content.sentence)
     if code:
         raise typer.Exit(code)
+
+
+def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":
+    """Return what a distributed release shows, by the items that its records hold."""
+    from setveil.errors import NotApplicable
+    from setveil.release.content import content_of_items
+    from setveil.release.store import load_manifest
+    from setveil.spark.measures_parts import Sketch
+    from setveil.spark.table import DistributedTable
+
+    if not isinstance(opened.published, DistributedTable):
+        return content_of_items(None)
+    manifest = load_manifest(directory)
+    labels = list(opened.published.vocabulary.names)
+    try:
+        sketch = Sketch.stored(manifest.form, labels, manifest.structure)
+    except NotApplicable:
+        return content_of_items(None)
+    return content_of_items(sketch.release)
 
 
 def _asked(directory: "Path", specs: list[str] | None) -> list["Guarantee"]:

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.naming import fresh_id, some
+from setveil.data.missing import FIX, check_missing, complete
+from setveil.data.missing_report import ROOT
+from setveil.data.naming import fresh_id
+from setveil.data.taxonomy import ADDED_ROOT, Taxonomy
 from setveil.errors import InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from setveil.data.embeddings import Vectors
+    from setveil.data.missing_report import MissingReport
 
 LARGEST = 4000
 """Items that are joined pair by pair: beyond, distances of all pairs would fill the memory."""
@@ -52,15 +56,16 @@ class Dendrogram:
         return below
 
 
-def embedding_nodes(
+def embedding_tree(
     items: Iterable[str],
     vectors: Vectors,
     *,
     fanout: int = 4,
     named: Collection[str] = (),
     missing: str = "error",
-) -> tuple[list[str], list[str], list[int]]:
-    """Return ids, names and places of parents of a tree that joins items with like vectors.
+    records: Mapping[str, int] | None = None,
+) -> tuple[Taxonomy, MissingReport]:
+    """Return a tree that joins items with like vectors, and what was done with the others.
 
     Needs the extra ``[text]``.
 
@@ -77,38 +82,44 @@ def embedding_nodes(
         release shows the names of all nodes above a published one, so name only items that may
         be known to occur. Other nodes are called ``group 1``, ``group 2`` …
     missing
-        ``"error"`` names the items without a vector; ``"attach-to-root"`` adds them there.
+        What to do with items without a vector: ``"error"`` names them, ``"nearest"`` puts each
+        beside the item with the most similar name, ``"drop"`` leaves them out,
+        ``"attach-to-root"`` puts them below the root.
+    records
+        How many records hold each item, for the report.
 
     Examples
     --------
     >>> from setveil.data.embeddings import Vectors
     >>> vectors = Vectors(words=("cat", "dog", "oak"), vectors=[[1, 0.1], [1, 0.2], [0, 1]])
-    >>> embedding_nodes(["oak", "dog", "cat"], vectors, fanout=2, named=["dog"])
-    (['cat', 'dog', 'oak', 'group 1', 'group 2'], ['cat', 'dog', 'oak', 'like dog', 'like dog'], \
-[4, 4, 3, -1, 3])
+    >>> tree, _ = embedding_tree(["oak", "dog", "cat"], vectors, fanout=2, named=["dog"])
+    >>> tree.ids
+    ('group 1', 'group 2', 'cat', 'dog', 'oak')
+    >>> tree.names
+    ('like dog', 'like dog', 'cat', 'dog', 'oak')
     """
     if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
         raise ParameterError(f"fanout is {fanout!r}", fix="use a whole number of 2 or more")
-    if missing not in {"error", "attach-to-root"}:
-        raise ParameterError(
-            f"missing={missing!r} is not known", fix='use "error" or "attach-to-root"'
-        )
+    check_missing(missing)
     words = sorted(set(items))
     if not words:
         raise InputError("a taxonomy needs at least one item", fix="give data with items")
     rows, _ = vectors.of(words)
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
-    absent = [word for word, length in zip(words, lengths, strict=True) if not length]
-    if absent and missing == "error":
-        raise InputError(
-            f"{len(absent)} of {len(words)} items have no vector: {some(absent)}",
-            fix='leave them out, or pass missing="attach-to-root" (--missing attach-to-root)',
-        )
     known = np.flatnonzero(lengths)
     matrix = rows[known].astype(np.float64) / lengths[known, None]
     nodes = _Nodes(words=[words[i] for i in known], matrix=matrix, named=frozenset(named))
     nodes.grow(dendrogram(matrix), fanout, taken=set(words))
-    return nodes.with_absent(absent)
+    absent = [word for word, length in zip(words, lengths, strict=True) if not length]
+    return complete(
+        Taxonomy.from_nodes(*nodes.rooted(apart=bool(absent) and missing == ROOT)),
+        words,
+        missing=missing,
+        records=records,
+        absent=absent,
+        lack="have no vector",
+        fix=FIX,
+    )
 
 
 def dendrogram(matrix: npt.NDArray[np.float64]) -> Dendrogram:
@@ -219,13 +230,20 @@ class _Nodes:
         centre = self.matrix[members].sum(axis=0)
         return f"like {self.words[candidates[np.argmax(self.matrix[candidates] @ centre)]]}"
 
-    def with_absent(self, absent: list[str]) -> tuple[list[str], list[str], list[int]]:
-        """Return the nodes with the items that have no vector attached to the root."""
-        ids, names, parents = self.ids, self.names, self.parents
-        tops = [v for v, above in enumerate(parents) if above < 0]
-        # A single known item is no category: beside others it needs a root above it.
-        root = tops[0] if tops and tops[0] >= len(self.words) else -1
-        return [*ids, *absent], [*names, *absent], [*parents, *([root] * len(absent))]
+    def rooted(self, *, apart: bool) -> tuple[list[str], list[str], list[int]]:
+        """Return the nodes; below a root of their own where other items will hang `apart`.
+
+        A single known item is no category: beside others it needs a root above it, and so do
+        others where no item is known.
+        """
+        if len(self.ids) > len(self.words) or (self.words and not apart):
+            return self.ids, self.names, self.parents
+        place = len(self.ids)
+        return (
+            [*self.ids, fresh_id(ADDED_ROOT, set(self.ids), ADDED_ROOT)],
+            [*self.names, ADDED_ROOT],
+            [*([place] * place), -1],
+        )
 
 
 def _members(tree: Dendrogram) -> list[npt.NDArray[np.intp]]:

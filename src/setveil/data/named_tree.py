@@ -72,8 +72,13 @@ class NamedTree(Tree):
             )
         return None
 
-    def _resolved(self, items: Iterable[str]) -> tuple[dict[int, str], list[str]]:
-        """Return the items by their nodes, and the items that have none."""
+    def resolve(self, items: Iterable[str]) -> tuple[dict[int, str], list[str]]:
+        """Return the items by their nodes, and the items that have none.
+
+        >>> from setveil.data import Taxonomy
+        >>> Taxonomy.from_parents({"poodle": "dog"}).resolve(["cat", "poodle"])
+        ({1: 'poodle'}, ['cat'])
+        """
         found: dict[int, str] = {}
         absent = []
         for item in dict.fromkeys(items):
@@ -94,7 +99,7 @@ class NamedTree(Tree):
         >>> Taxonomy.from_parents({"poodle": "dog"}).missing(["cat", "dog", "poodle"])
         ['cat']
         """
-        return self._resolved(items)[1]
+        return self.resolve(items)[1]
 
     @cached_property
     def _private(self) -> Int32Array:

@@ -168,17 +168,16 @@ class Taxonomy(NamedTree):
         named: Collection[str] = (),
         missing: str = "error",
     ) -> Taxonomy:
-        """Build a tree that joins items with like vectors; see ``embedding_nodes`` for details.
+        """Build a tree that joins items with like vectors; see ``embedding_tree`` for details.
 
         >>> from setveil.data.embeddings import Vectors
         >>> vectors = Vectors(words=("cat", "dog", "oak"), vectors=[[1, 0.1], [1, 0.2], [0, 1]])
         >>> Taxonomy.from_embeddings(["cat", "dog", "oak"], vectors, fanout=2).ids
         ('group 1', 'group 2', 'cat', 'dog', 'oak')
         """
-        from setveil.data.embedding_tree import embedding_nodes  # noqa: PLC0415  (seldom needed)
+        from setveil.data.embedding_tree import embedding_tree  # noqa: PLC0415  (imports this file)
 
-        nodes = embedding_nodes(items, vectors, fanout=fanout, named=named, missing=missing)
-        return cls.from_nodes(*nodes)
+        return embedding_tree(items, vectors, fanout=fanout, named=named, missing=missing)[0]
 
     @classmethod
     def read(
@@ -220,7 +219,9 @@ class Taxonomy(NamedTree):
             header=header,
         )[0]
 
-    def for_items(self, items: Iterable[str], *, missing: str = "error") -> Taxonomy:
+    def for_items(
+        self, items: Iterable[str], *, missing: str = "error", vectors: Vectors | None = None
+    ) -> Taxonomy:
         """Return this tree with a leaf for every item: interior items get their private leaf.
 
         Parameters
@@ -228,42 +229,60 @@ class Taxonomy(NamedTree):
         items
             Item names (ids, or names that only one node bears).
         missing
-            ``"error"`` names the missing items; ``"attach-to-root"`` adds them below the root.
+            What to do with items that are not in the tree: ``"error"`` names them, ``"nearest"``
+            puts each beside the most similar item, ``"drop"`` leaves them out,
+            ``"attach-to-root"`` puts them below the root. :func:`~setveil.data.missing.complete`
+            also says what was done; :func:`~setveil.data.missing.cover` takes dropped items out
+            of the records, too.
+        vectors
+            Vectors of items, to look for the most similar one by meaning and not by name.
 
         Examples
         --------
         >>> tree = Taxonomy.from_parents({"poodle": "dog", "dog": "animal"})
         >>> tree.for_items(["dog", "poodle"]).ids
         ('animal', 'dog', 'dog (itself)', 'poodle')
+        >>> tree.for_items(["toy poodle"], missing="nearest").ids
+        ('animal', 'dog', 'poodle', 'toy poodle')
         """
-        if missing not in {"error", "attach-to-root"}:
-            raise ParameterError(
-                f"missing={missing!r} is not known", fix='use "error" or "attach-to-root"'
-            )
-        found, absent = self._resolved(items)
-        if absent and missing == "error":
-            raise InputError(
-                f"{len(absent)} of {len(absent) + len(found)} items are not in the taxonomy: "
-                f"{some(absent)}",
-                fix='add them to the tree, or pass missing="attach-to-root" '
-                "(--missing attach-to-root)",
-            )
+        from setveil.data.missing import complete  # noqa: PLC0415  (seldom more than a look-up)
+
+        return complete(self, items, missing=missing, vectors=vectors)[0]
+
+    def with_leaves(
+        self, found: Iterable[int], added: Sequence[str], above: Sequence[int]
+    ) -> Taxonomy:
+        """Return the tree with private leaves of interior nodes, and new leaves below nodes.
+
+        Parameters
+        ----------
+        found
+            Nodes that are items; those that are interior get a private leaf.
+        added
+            New items, one leaf each.
+        above
+            The node above each of them, an interior one or the root.
+
+        Examples
+        --------
+        >>> tree = Taxonomy.from_parents({"poodle": "dog", "dog": "animal"})
+        >>> tree.with_leaves([], ["pug"], [tree.node("dog")]).ids
+        ('animal', 'dog', 'poodle', 'pug')
+        """
         wanted = np.array(sorted(found), dtype=np.int64)
         # What is attached below a tree of one node makes that node interior.
-        interior = ~self.is_leaf[wanted] | (bool(absent) & (wanted == 0))
+        interior = ~self.is_leaf[wanted] | (bool(added) & (wanted == 0))
         inner = wanted[interior & (self._private[wanted] < 0)].tolist()
-        if not inner and not absent:
+        if not inner and not added:
             return self
-        taken = set(chain(self.ids, absent))
+        taken = set(chain(self.ids, added))
         private = [fresh_id(self.ids[v] + ITSELF, taken, ITSELF) for v in inner]
-        # Only the id of another item's private leaf can stand in the way of an absent item's own.
-        attached = [
-            fresh_id(item, taken, ITSELF) if item in self._numbers else item for item in absent
-        ]
+        # Only the id of another item's private leaf can stand in the way of a new item's own.
+        own = [fresh_id(item, taken, ITSELF) if item in self._numbers else item for item in added]
         return Taxonomy.from_nodes(
-            [*self.ids, *private, *attached],
-            [*self.names, *(self.names[v] for v in inner), *absent],
-            [*self.parents.tolist(), *inner, *([0] * len(absent))],
+            [*self.ids, *private, *own],
+            [*self.names, *(self.names[v] for v in inner), *added],
+            [*self.parents.tolist(), *inner, *above],
             pseudo=[
                 *np.flatnonzero(self.pseudo).tolist(),
                 *range(len(self), len(self) + len(inner)),
@@ -280,7 +299,7 @@ class Taxonomy(NamedTree):
         >>> pets.beside(["rabies"]).names
         ('*', 'pet', 'cat', 'tabby', 'dog', 'pug', 'rabies')
         """
-        found, absent = self._resolved(items)
+        found, absent = self.resolve(items)
         if found:
             raise InputError(
                 f"{len(found)} of the items that are to stand beside the taxonomy are in it: "
@@ -310,7 +329,7 @@ class Taxonomy(NamedTree):
         >>> tree.without(["HIV", "gout"]).names
         ('illness', 'virus', 'flu')
         """
-        found, _ = self._resolved(items)
+        found, _ = self.resolve(items)
         if not found:
             return self
         gone = np.zeros(len(self), dtype=bool)

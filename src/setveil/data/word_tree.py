@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.naming import counted, fresh_id, some
+from setveil.data.missing import FIX, check_missing, complete
+from setveil.data.naming import counted, fresh_id
 from setveil.data.taxonomy import Taxonomy
 from setveil.data.wordnet import WordNet
-from setveil.errors import InputError, ParameterError
+from setveil.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from setveil.data.embeddings import Vectors
+    from setveil.data.missing_report import MissingReport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,27 +32,28 @@ class WordTreeReport:
         Items that were found in another form, with that form: plurals, other spellings.
     heads
         Phrases that stand below their head noun, with that noun.
-    attached
-        Items that WordNet does not know and that stand below the root.
+    missing
+        The items that WordNet does not know, and what was done with them.
 
     Examples
     --------
+    >>> from setveil.data.missing_report import MissingReport
+    >>> unknown = MissingReport(choice="attach-to-root", items=("xyz",), of_items=3)
     >>> for sentence in WordTreeReport(items=3, forms=(("dogs", "dog"),), heads=(),
-    ...                                attached=("xyz",)).sentences():
+    ...                                missing=unknown).sentences():
     ...     print(sentence)
     3 items, found in WordNet: 2.
     Found in another form: 1 item ('dogs → dog').
-    Not found, attached to the root: 1 item ('xyz').
     """
 
     items: int
     forms: tuple[tuple[str, str], ...]
     heads: tuple[tuple[str, str], ...]
-    attached: tuple[str, ...]
+    missing: MissingReport
 
     def sentences(self) -> list[str]:
-        """Return the report as sentences for a person."""
-        found = self.items - len(self.attached)
+        """Return how the known items were found, as sentences for a person."""
+        found = self.items - len(self.missing.items)
         said = [f"{self.items:,} items, found in WordNet: {found:,}."]
         if self.forms:
             shown = [f"{item} → {lemma}" for item, lemma in self.forms]
@@ -56,8 +61,6 @@ class WordTreeReport:
         if self.heads:
             shown = [f"{item} → {lemma}" for item, lemma in self.heads]
             said.append(f"Placed below the head noun: {counted(shown, 'phrase')}.")
-        if self.attached:
-            said.append(f"Not found, attached to the root: {counted(self.attached, 'item')}.")
         return said
 
 
@@ -67,6 +70,8 @@ def word_tree(
     *,
     missing: str = "error",
     heads: bool = False,
+    records: Mapping[str, int] | None = None,
+    vectors: Vectors | None = None,
 ) -> tuple[Taxonomy, WordTreeReport]:
     """Return the tree of first senses over these items, and how they were found.
 
@@ -82,9 +87,15 @@ def word_tree(
     wordnet
         Where their senses are looked up; if None, what ``WordNet.find`` finds.
     missing
-        ``"error"`` names the unknown items; ``"attach-to-root"`` puts them below the root.
+        What to do with unknown items: ``"error"`` names them, ``"nearest"`` puts each beside the
+        most similar item, ``"drop"`` leaves them out, ``"attach-to-root"`` puts them below the
+        root.
     heads
         Whether an unknown phrase is put below its head: its longest ending that is known.
+    records
+        How many records hold each item, for the report.
+    vectors
+        Vectors of items, to look for the most similar one by meaning and not by name.
 
     Examples
     --------
@@ -99,10 +110,7 @@ def word_tree(
     >>> report.forms, report.heads
     ((('pugs', 'pug'),), (('lazy dog', 'dog'),))
     """
-    if missing not in {"error", "attach-to-root"}:
-        raise ParameterError(
-            f"missing={missing!r} is not known", fix='use "error" or "attach-to-root"'
-        )
+    check_missing(missing)
     words = sorted(set(items))
     if not words:
         raise InputError("a taxonomy needs at least one item", fix="give data with items")
@@ -117,19 +125,22 @@ def word_tree(
         if (found := lemma or head_of.get(word)) is not None
     }
     absent = [word for word in words if word not in node_of]
-    if absent and missing == "error":
-        raise InputError(
-            f"{len(absent)} of {len(words)} items are no nouns of WordNet: {some(absent)}",
-            fix='leave them out, or pass missing="attach-to-root" (--missing attach-to-root)'
-            + ("" if heads else ", or heads=True (--heads) for phrases"),
-        )
     placed = {word: word not in head_of for word in node_of}
-    tree = _tree(wordnet.tree, node_of, placed, absent)
+    tree, unknown = complete(
+        _tree(wordnet.tree, node_of, placed, absent),
+        words,
+        missing=missing,
+        records=records,
+        vectors=vectors,
+        absent=absent,
+        lack="are no nouns of WordNet",
+        fix=FIX if heads else f"put phrases below their head noun with heads=True (--heads), {FIX}",
+    )
     report = WordTreeReport(
         items=len(words),
         forms=tuple((w, f) for w, f in lemma_of.items() if f and f != w.replace(" ", "_")),
         heads=tuple((word, lemma) for word, lemma in head_of.items() if lemma),
-        attached=tuple(absent),
+        missing=unknown,
     )
     return tree, report
 
@@ -144,7 +155,7 @@ def _head(phrase: str, wordnet: WordNet) -> str | None:
 def _tree(
     synsets: Taxonomy, node_of: dict[str, int], exact: dict[str, bool], absent: list[str]
 ) -> Taxonomy:
-    """Join items and the synsets above them; items keep their names as ids."""
+    """Join items and the synsets above them; known and absent items keep their names as ids."""
     part, place = synsets.pruned(list(node_of.values()))
     held: dict[int, list[str]] = {}
     for word, synset in node_of.items():
@@ -161,4 +172,4 @@ def _tree(
             ids += words
             names += words
             parents += [v] * len(words)
-    return Taxonomy.from_nodes([*ids, *absent], [*names, *absent], [*parents, *([0] * len(absent))])
+    return Taxonomy.from_nodes(ids, names, parents)

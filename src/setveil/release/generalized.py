@@ -126,6 +126,12 @@ class GeneralizedRelease(ShowsRecords):
         """The distinct records with their numbers of copies; all questions are answered on them."""
         return DistinctRows.of(self.tree, self.offsets, self.nodes, self._neighbours)
 
+    @property
+    def root_share(self) -> float:
+        """The share of the published items that are the root, which says nothing about them."""
+        roots = int(np.count_nonzero(self.nodes == 0)) if self.tree.n_leaves > 1 else 0
+        return roots / max(len(self.nodes), 1)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -78,6 +78,7 @@ def describe(run: RunRecord, result: AuditResult) -> dict[str, Any]:
         if run.promise is not None
         else "This method promises nothing: what it publishes may or may not protect anybody.",
         "check": sentence(run.reason),
+        "content": run.figures.get("content", {}).get("sentence") or "",
         "truth": "Every published record is a true, if coarser, description of the original "
         "behind it (checked with the private key)."
         if run.consistent

@@ -14,8 +14,9 @@ from setveil.errors import InputError, ParameterError
 from setveil.spark.batches import Batch, fold, lists_of, map_batches, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    import numpy.typing as npt
     import pyarrow as pa
     from pyspark import Broadcast
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -301,6 +302,19 @@ class DistributedTable:
         """Reduce the table: `function` on batches of compressed rows, then `merge`."""
         return fold(self.frame, partial(_on_rows, function=function), merge, empty)
 
+    def without(self, items: Iterable[str]) -> DistributedTable:
+        """Return the records without these items; the numbers of the others stay."""
+        gone = np.zeros(self.n_items, dtype=bool)
+        gone[[self.vocabulary.number(item) for item in items]] = True
+        if not gone.any():
+            return self
+        frame = map_batches(
+            self.frame,
+            partial(drop_items, gone=self.broadcast(gone)),
+            ", ".join(f"{name} {kind}" for name, kind in self.frame.dtypes),
+        )
+        return replace(self, frame=frame, supports=np.where(gone, 0, self.supports))
+
     def distinct(self) -> DistributedTable:
         """Return the table as sets: an item counts once in a record."""
         if not self.bags:
@@ -381,6 +395,15 @@ def name_items(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table:
     rows = rows_of(table[ITEMS])
     texts = pa.array(names.value, pa.string()).take(pa.array(rows.items))
     lists = pa.ListArray.from_arrays(pa.array(rows.offsets.astype(np.int32)), texts)
+    return table.set_column(table.schema.get_field_index(ITEMS), ITEMS, lists)
+
+
+def drop_items(table: pa.Table, gone: Broadcast[npt.NDArray[np.bool_]]) -> pa.Table:
+    """Leave out the items with these numbers; records that hold nothing else stay, empty."""
+    rows = rows_of(table[ITEMS])
+    stays = ~gone.value[rows.items] if len(rows.items) else np.zeros(0, dtype=bool)
+    offsets = np.concatenate([[0], np.cumsum(stays)])[rows.offsets]
+    lists = lists_of(offsets, rows.items[stays])
     return table.set_column(table.schema.get_field_index(ITEMS), ITEMS, lists)
 
 

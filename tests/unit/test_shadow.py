@@ -12,11 +12,13 @@ from tests.reference.conditioning import enumerated
 
 from setveil.anonymize import Coat
 from setveil.attack import EC, Shadow
-from setveil.attack.conditioning import Calibration, conditioned, usual_crowding
+from setveil.attack.beta_calibration import BetaCalibration
+from setveil.attack.conditioning import conditioned, usual_crowding
 from setveil.attack.ensemble import best_cells
-from setveil.attack.evidence import cell_tables
+from setveil.attack.evidence import CellRows, cell_tables
 from setveil.attack.logistic import Logistic
-from setveil.attack.rehearsal import rehearse, visible
+from setveil.attack.rehearsal import Rehearsed, rehearse, visible
+from setveil.attack.shadow import Learned
 from setveil.data import TransactionTable
 from setveil.data.embeddings import Vectors
 from setveil.errors import NotApplicable, ParameterError, ReleaseError
@@ -273,9 +275,75 @@ def test_calibration_undoes_too_much_and_too_little_confidence(sharpness):
     right = [rng.normal(0, 2, (4, 3)) for _ in range(2_000)]
     truth = [rng.random((4, 3)) < 1 / (1 + np.exp(-table)) for table in right]
     said = [1 / (1 + np.exp(-sharpness * table)) for table in right]
-    made = Calibration.fit(said, truth)
+    made = BetaCalibration.fit(said, truth)
     given_back = np.array([made.applied(table) for table in said])
     assert np.abs(given_back - 1 / (1 + np.exp(-np.array(right)))).max() < 0.05
+
+
+def simulated(rng, tables):
+    """Return what was said of cells, and their truth: one in a hundred is a slip, whatever is said.
+
+    That is how evidence errs about rare words: mostly it is as good as its log-odds, but a few
+    cells have nothing to do with them.
+    """
+    logits = rng.normal(0, 4, (tables, 4, 2))
+    said = 1 / (1 + np.exp(-logits))
+    slip = rng.random(said.shape) < 0.01
+    truth = np.where(slip, rng.random(said.shape) < 0.5, rng.random(said.shape) < said)
+    return list(said), list(truth)
+
+
+def errors_at_the_ends(seed):
+    """Return, of fresh tables, how many errors both ends led one to expect and how many came."""
+    rng = np.random.default_rng(seed)
+    made = BetaCalibration.fit(*simulated(rng, 250))
+    said, truth = (np.array(each) for each in simulated(rng, 250))
+    chances = np.array([made.applied(table) for table in said])
+    low, high = chances <= 0.01, chances >= 0.99
+    expected = chances[low].sum() + (1 - chances[high]).sum()
+    return expected, truth[low].sum() + (~truth[high]).sum()
+
+
+def test_the_ends_of_the_scale_hold_what_they_say():
+    expected, came = np.array([errors_at_the_ends(seed) for seed in range(40)]).T
+    assert expected.sum() > 20  # the ends are not deserted
+    # Fresh tables are independent, so the errors of all runs are at most about Poisson.
+    assert came.sum() <= expected.sum() + 2.33 * np.sqrt(expected.sum())
+
+
+def test_no_error_among_few_cells_is_no_certainty():
+    said = [np.array([[0.999, 0.001]])] * 50
+    made = BetaCalibration.fit(said, [np.array([[True, False]])] * 50)
+    assert 0.005 < made.applied(np.array([[0.999, 0.001]]))[0, 1] < 0.1
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=25, deadline=None)
+def test_calibration_keeps_the_order(seed):
+    rng = np.random.default_rng(seed)
+    said = [rng.random((3, 2)) ** 4 for _ in range(20)]
+    truth = [rng.random((3, 2)) < rng.random() for _ in said]
+    line = np.linspace(0, 1, 21)[:, None].repeat(2, axis=1)
+    assert (np.diff(BetaCalibration.fit(said, truth).applied(line), axis=0) >= -1e-12).all()
+
+
+def worthless(pair, seed):
+    """Return a shadow table of two members, with evidence that has nothing to do with the truth."""
+    rng = np.random.default_rng([seed, pair])
+    members = (f"m{pair}a", f"m{pair}b")
+    cells = CellRows(group=0, members=members, records=np.arange(6), contexts=((),) * 6)
+    return Rehearsed(
+        cells=cells, features=rng.normal(size=(12, 60)), truth=rng.random((6, 2)) < 0.5
+    )
+
+
+def test_what_is_calibrated_comes_from_other_members():
+    # Each pair comes back in ten runs of the anonymizer: with folds of tables, a model knows the
+    # cells that it is judged by, and worthless evidence looks good.
+    seen = [worthless(number % 12, seed=1) for number in range(120)]
+    learned = Learned.fit(seen, np.random.default_rng(2))
+    fresh = learned.added([worthless(number, seed=2) for number in range(50)])
+    assert np.abs(np.array(fresh) - 0.5).mean() < 0.1
 
 
 # --- assignment -----------------------------------------------------------------------------------

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from setveil.attack.logistic import Logistic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +23,6 @@ WORK = 20_000_000
 MOST = 4
 """Rows that keep so many members or more are treated alike."""
 ROUNDS = 6
-SMALLEST = 1e-6
 
 
 class Drawn(NamedTuple):
@@ -93,40 +89,3 @@ def usual_crowding(logits: Sequence[Floats], truth: Sequence[Bools], *, seed: in
         crowding += np.log((there + 1) / (expected + 1))
         crowding -= crowding[1]
     return crowding
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Calibration:
-    """Chances that come true as often as they say: Platt's scaling.
-
-    The log-odds of what was said, and the logarithm of how many members the generalized item has,
-    go through a logistic regression that was fitted to tables whose truth is known.
-
-    Examples
-    --------
-    >>> said = [np.array([[0.9, 0.1]])] * 50
-    >>> truth = [np.array([[True, False]])] * 40 + [np.array([[False, True]])] * 10
-    >>> made = Calibration.fit(said, truth)
-    >>> made.applied(np.array([[0.9, 0.1]])).round(2).tolist()
-    [[0.8, 0.2]]
-    """
-
-    model: Logistic
-
-    @classmethod
-    def fit(cls, chances: Sequence[Floats], truth: Sequence[Bools]) -> Calibration:
-        """Fit to what was said of tables, and to what was true of them."""
-        features = np.concatenate([_scaled(table) for table in chances])
-        known = np.concatenate([table.ravel() for table in truth])
-        return cls(model=Logistic.fit(features, known, trust=100.0))
-
-    def applied(self, chances: Floats) -> Floats:
-        """Return calibrated chances."""
-        logits = self.model.logits(_scaled(chances)).reshape(chances.shape)
-        return np.asarray(1 / (1 + np.exp(-logits)))
-
-
-def _scaled(chances: Floats) -> Floats:
-    inside = np.clip(chances.ravel(), SMALLEST, 1 - SMALLEST)
-    width = np.full(inside.size, np.log(chances.shape[1]))
-    return np.column_stack([np.log(inside / (1 - inside)), width])

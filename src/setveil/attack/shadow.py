@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.attack.base import check_applies
-from setveil.attack.conditioning import Calibration, conditioned, usual_crowding
+from setveil.attack.beta_calibration import BetaCalibration
+from setveil.attack.conditioning import conditioned, usual_crowding
 from setveil.attack.elimination import eliminate_above
 from setveil.attack.elimination_guess import EliminationGuess, TableGuess
 from setveil.attack.evidence import cell_tables
@@ -20,7 +21,7 @@ from setveil.errors import NotApplicable, ParameterError
 from setveil.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy.typing as npt
 
@@ -50,7 +51,7 @@ class Shadow:
     the same parameters; a logistic regression learns from the outcome how evidence tells members
     that were there from added ones. Its chances are conditioned on every record and every member
     keeping at least one cell, and on how many cells records usually keep, and are calibrated on
-    tables that they were not learned from. The result is a chance for every cell.
+    tables whose members they were not learned from. The result is a chance for every cell.
 
     Parameters
     ----------
@@ -207,19 +208,25 @@ class Learned:
 
     model: Logistic
     crowding: Floats
-    calibration: Calibration
+    calibration: BetaCalibration
     seed: int
 
     @classmethod
     def fit(cls, seen: Sequence[Rehearsed], rng: np.random.Generator) -> Learned:
-        """Learn from shadow tables; what is calibrated comes from models that did not see it."""
+        """Learn from shadow tables; what is calibrated comes from models that did not see it.
+
+        Runs of the anonymizer share items, so that tables of two runs can share cells: a model
+        that is asked about a table has seen no cell of any of its members.
+        """
         seed = int(rng.integers(2**31))
         fold = rng.permutation(len(seen)) % FOLDS
         logits: list[Floats] = [np.empty(0)] * len(seen)
         for number in range(FOLDS):
             others = [table for table, own in zip(seen, fold, strict=True) if own != number]
-            model = _fitted(others)
-            for place in np.flatnonzero(fold == number).tolist():
+            places = np.flatnonzero(fold == number).tolist()
+            asked = {name for place in places for name in seen[place].cells.members}
+            model = _fitted(others, without=asked)
+            for place in places:
                 logits[place] = _logits(model, seen[place])
         truth = [table.truth for table in seen]
         crowding = usual_crowding(logits, truth, seed=seed)
@@ -230,7 +237,7 @@ class Learned:
         return cls(
             model=_fitted(seen),
             crowding=crowding,
-            calibration=Calibration.fit(chances, truth),
+            calibration=BetaCalibration.fit(chances, truth),
             seed=seed,
         )
 
@@ -247,10 +254,22 @@ class Learned:
         ]
 
 
-def _fitted(tables: Sequence[Rehearsed]) -> Logistic:
+def _fitted(tables: Sequence[Rehearsed], without: Collection[str] = ()) -> Logistic:
+    """Return a regression on the cells of tables, except those of some members.
+
+    Where no other member is left, it knows nothing but how many cells were there.
+    """
     features = np.concatenate([table.features for table in tables])
     truth = np.concatenate([table.truth.ravel() for table in tables])
-    return Logistic.fit(features, truth, trust=TRUST)
+    other = np.concatenate([_cells_of_others(table, without) for table in tables])
+    if not other.any():
+        return Logistic.fit(np.zeros_like(features), truth, trust=TRUST)
+    return Logistic.fit(features[other], truth[other], trust=TRUST)
+
+
+def _cells_of_others(table: Rehearsed, members: Collection[str]) -> npt.NDArray[np.bool_]:
+    columns = np.array([name not in members for name in table.cells.members], dtype=bool)
+    return np.broadcast_to(columns, table.cells.shape).ravel()
 
 
 def _logits(model: Logistic, table: Described) -> Floats:

@@ -86,7 +86,7 @@ def test_a_file_is_not_replaced_unasked(audit, tmp_path):
     assert done.exit_code == 2
 
 
-@pytest.mark.parametrize("content", [None, "{", "[]", '{"setveil": "audit", "version": 1}'])
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"setveil": "audit", "version": 2}'])
 def test_what_is_no_audit_is_refused(tmp_path, content):
     if content is not None:
         (tmp_path / "private").mkdir()

@@ -123,14 +123,21 @@ def breaches(release, k, m):
 
 
 def certain_links(release):
-    """Return (cluster, itemset outside y's chunk, y) where every world puts y with the itemset."""
+    """Return (cluster, itemset outside y's chunk, y) where every world puts y with the itemset.
+
+    A term of a term chunk stands with no other item.
+    """
     starts, _, _ = parts_of(release)
     state = {}
+    domains = {}
+    for cluster in release.clusters:
+        chunks = [*cluster.chunks, *shared_over(release, cluster.number)]
+        inside = [{item for row in chunk.subrecords for item in row} for chunk in chunks]
+        domains[cluster.number] = inside + [{term} for term in cluster.terms]
     for world in placements(release):
         for cluster in release.clusters:
-            for record in world[starts[cluster.number] : starts[cluster.number + 1]]:
-                for chunk in [*cluster.chunks, *shared_over(release, cluster.number)]:
-                    domain = {item for row in chunk.subrecords for item in row}
+            for record in set(world[starts[cluster.number] : starts[cluster.number + 1]]):
+                for domain in domains[cluster.number]:
                     outside = sorted(record - domain)
                     for size in (1, 2):
                         for chosen in combinations(outside, size):
@@ -153,3 +160,27 @@ def link_probability(release, cluster, itemset, y, *, once=False):
         held += itemset <= record
         both += itemset <= record and y in record
     return Fraction(both, held) if held else None
+
+
+def certain_items(release):
+    """Return for each set of items some world's record holds what all such records hold besides."""
+    common = {}
+    for world in placements(release):
+        for record in set(world):
+            for size in range(len(record) + 1):
+                for known in map(frozenset, combinations(sorted(record), size)):
+                    common[known] = common.get(known, record) & record
+    return {known: items - known for known, items in common.items()}
+
+
+def possible_clusters(release):
+    """Return for each set of items the clusters of which some world's record holds it."""
+    starts, _, _ = parts_of(release)
+    found = {}
+    for world in placements(release):
+        for cluster in range(len(starts) - 1):
+            for record in set(world[starts[cluster] : starts[cluster + 1]]):
+                for size in range(1, len(record) + 1):
+                    for known in map(frozenset, combinations(sorted(record), size)):
+                        found.setdefault(known, set()).add(cluster)
+    return found

@@ -1,7 +1,6 @@
 """Covers, narrowing and chances of links, against all worlds of small releases."""
 
 import random
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tests.reference import disassociation_worlds as ref
 from tests.reference.certain_links import linked_records
 from tests.unit.disassociated_instances import instances, publish, releases
-from tests.unit.test_disassociated_guarantee import FEW, random_release
+from tests.unit.test_disassociated_guarantee import FEW, random_joint, random_release
 
 from setveil import read
 from setveil.anonymize import Disassociate, SafeDisassociate
@@ -26,6 +25,7 @@ from setveil.guarantee import (
 )
 from setveil.guarantee.certain_links import Holdings
 from setveil.guarantee.cover import cover, greatest_chance
+from setveil.measure import certain_links as measured_links
 from setveil.measure import linked_share
 from setveil.release import Plan, publish_disassociated, publish_suppressed
 
@@ -40,12 +40,11 @@ COVERED = [["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]]
 
 
 def found_covers(release):
-    """Return (cluster, item) of what is called a cover, items of term chunks apart."""
+    """Return (cluster, item) of what is called a cover."""
     held = Holdings.of(release)
     return {
         (int(held.cluster[p]), release.vocabulary[int(held.item[p])])
         for p in held.universal().tolist()
-        if held.chunk[p] >= 0
     }
 
 
@@ -54,8 +53,7 @@ def found_covers(release):
 def test_covers_are_the_certain_links_of_all_worlds(release):
     assume(ref.count_ways(release) <= FEW)
     certain = {(c, y) for c, _, y in ref.certain_links(release)}
-    # A shared item counts as possible in every member, although it may be needed elsewhere.
-    assert found_covers(release) >= certain if release.shared else found_covers(release) == certain
+    assert found_covers(release) == certain
 
 
 @settings(max_examples=120, deadline=None)
@@ -73,10 +71,11 @@ def test_links_that_are_certain_everywhere(release):
     found = cover(release, k=2)
     everywhere = {(frozenset(link.given), link.item) for link in found.links if link.everywhere}
     assert all(together[link] for link in everywhere)
-    if release.shared or found.certain_links > len(everywhere):
+    if found.certain_links > len(everywhere):
         return
     # Of what is certain, only what some chunk says of the items is not among the links.
-    domains = [set(release.domain(chunk)) for c in release.clusters for chunk in c.chunks]
+    chunks = [chunk for c in release.clusters for chunk in c.chunks] + list(release.shared)
+    domains = [set(release.domain(chunk)) for chunk in chunks]
     for (chosen, y), certain in together.items():
         inside = any(y in domain and domain & chosen for domain in domains)
         smaller = any((frozenset([a]), y) in everywhere for a in chosen)
@@ -161,37 +160,113 @@ def test_one_chunk_and_nothing_else_gives_nothing_away():
 @given(release=st.one_of(LONE, JOINT), k=st.integers(1, 3), m=st.integers(1, 3))
 def test_what_is_called_safe_is_safe_in_all_worlds(release, k, m):
     assume(ref.count_ways(release) <= FEW)
+    assert_safe_verdict(release, k, m)
+
+
+def assert_safe_verdict(release, k, m):
+    """Compare a verdict, and the links it shows, with all worlds; return whether it holds."""
     verdict = SafeDisassociated(k=k, m=m).check(release)
-    if verdict.holds:
-        assert not ref.breaches(release, k, m)
-        assert not ref.certain_links(release)
-    elif Disassociated(k=k, m=m).check(release).holds:
-        assert "given away" in verdict.reason
-        for witness in verdict.witnesses:
-            assert witness.confidence == 1
+    narrowed, certain = ref.breaches(release, k, m), ref.certain_links(release)
+    assert (verdict.holds, verdict.exact) == (not narrowed and not certain, True)
+    for witness in verdict.witnesses if not narrowed else ():
+        cluster = int(witness.required.rpartition(" ")[2])
+        assert (cluster, frozenset(witness.items), witness.consequent) in certain
+        assert witness.confidence == 1
+    return verdict.holds
+
+
+@pytest.mark.parametrize(
+    ("number", "seed"), [(300, 6), pytest.param(5_000, 7, marks=pytest.mark.slow)]
+)
+def test_joint_clusters_that_are_safe_and_those_that_are_not(number, seed):
+    rng = random.Random(seed)
+    safe = sum(
+        assert_safe_verdict(random_joint(rng), rng.choice([1, 2, 2, 3]), rng.choice([1, 2, 2, 3]))
+        for _ in range(number)
+    )
+    assert number / 5 < safe < number / 2
+
+
+def test_an_item_that_cannot_enter_a_cluster_gives_nothing_away_there():
+    """All b are needed to fill the second cluster: no record holds a and b."""
+    release, _ = publish(
+        [["a"], ["a"], ["b"], ["b"]],
+        ([0, 1], ["a"], ""),
+        ([2, 3], [], ""),
+        joints=[(0, 2, "b")],
+    )
+    assert not ref.certain_links(release)
+    verdict = SafeDisassociated(k=2, m=2).check(release)
+    assert (verdict.holds, verdict.exact) == (True, True)
+    assert cover(release, k=2, m=2).local_links == 0
+
+
+def test_a_chance_in_a_joint_cluster_without_terms_is_a_bound():
+    """Half of the records hold b, but two of the four b are needed where no other item is."""
+    rows = [["a"], ["a"], ["a", "b"], ["b"], ["c"], ["c"], ["c", "b"], ["b"]]
+    release, _ = publish(
+        rows, ([0, 1, 2, 3], ["a"], ""), ([4, 5, 6, 7], ["c"], ""), joints=[(0, 2, "b")]
+    )
+    verdict = SafeDisassociated(k=2, m=1, max_share="2/5").check(release)
+    assert (verdict.holds, verdict.exact) == (False, False)
+    assert "in joint clusters, the share of records stands for the chance" in verdict.reason
+    for witness in verdict.witnesses:
+        cluster = int(witness.required.rpartition(" ")[2])
+        true = ref.link_probability(release, cluster, set(witness.items), witness.consequent)
+        assert true < witness.confidence
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    case=st.one_of(
+        instances(clusters=1, max_size=4, items="abcd", removing=True),
+        instances(clusters=2, max_size=3, items="abcd", removing=True),
+        instances(clusters=2, max_size=3, items="abcd", joint=True),
+    )
+)
+def test_the_share_of_linked_records(case):
+    """Records that hold one or two items with which all worlds have another one."""
+    release, key = publish_disassociated(*case)
+    assume(ref.count_ways(release) <= FEW)
+    table, removed = case[0], set(key.removed)
+    certain = ref.certain_items(release)
+    for m in (1, 2):
+        linked = 0
+        for number, record in enumerate(table):
+            kept = sorted(item for item in record if (number, item) not in removed)
+            known = [s for size in range(1, m + 1) for s in combinations(kept, size)]
+            linked += any(certain[frozenset(s)] for s in known)
+        assert linked_share(release, table, key=key, m=m) == pytest.approx(linked / len(table))
 
 
 @settings(max_examples=100, deadline=None)
 @given(case=instances(clusters=3, min_size=2, max_size=4))
-def test_the_share_of_linked_records(case):
-    table, plans, *_ = case
-    with_terms = [  # then pieces of different chunks can always meet
-        plan if plan.terms else replace(plan, domains=plan.domains[1:], terms=plan.domains[0])
-        for plan in plans
-    ]
-    release, key = publish_disassociated(table, with_terms)
+def test_the_share_of_linked_records_of_larger_releases(case):
+    table = case[0]
+    release, key = publish_disassociated(*case)
     truth = linked_records(release, table, key, 2)
     assert linked_share(release, table, key=key) == pytest.approx(truth / len(release))
+
+
+@pytest.mark.parametrize("batch", [1, 1_000_000])
+def test_links_within_a_chunk_count(batch, monkeypatch):
+    monkeypatch.setattr(measured_links, "BATCH", batch)
+    for rows, linked in ((["ab", "ab", "c"], 2), (["abc", "ab", "ac", "bc"], 0), (["abc"] * 2, 2)):
+        table = TransactionTable.from_rows(map(list, rows))
+        release, key = publish(map(list, rows), (range(len(rows)), ["abc"], ""))
+        assert linked_share(release, table, key=key) == pytest.approx(linked / len(rows))
 
 
 def test_the_share_of_linked_records_needs_chunks_and_a_key():
     release, key = publish(COVERED, ([0, 1, 2, 3], ["ya", "b"], ""), removed=[(2, "b")])
     table = TransactionTable.from_rows(COVERED)
-    assert linked_share(release, table, key=key) == 0.25
+    assert linked_share(release, table, key=key) == 0.75
     with pytest.raises(NotApplicable, match="cluster"):
         linked_share(release, table)
     with pytest.raises(NotApplicable, match="chunks"):
         linked_share(publish_suppressed(table, [True] * 3)[0], table, key=key)
+    with pytest.raises(ParameterError, match="m is 3"):
+        linked_share(release, table, key=key, m=3)
 
 
 def test_groceries(data_dir):
@@ -200,7 +275,7 @@ def test_groceries(data_dir):
     made = Disassociate(k=5, m=2, max_cluster_size=25, refine=False).anonymize(table)
     found = cover(made.release)
     assert (found.clusters, found.covered, found.local_links) == (573, 561, 1392)
-    assert round(linked_share(made.release, table, key=made.key) * len(table)) == 103
+    assert round(linked_share(made.release, table, key=made.key) * len(table)) == 122
 
 
 def test_too_many_pairs_are_not_looked_at(monkeypatch):
@@ -227,7 +302,9 @@ def test_a_cluster_that_is_one_chunk_makes_links_no_less_certain():
     table = TransactionTable.from_rows(map(list, rows))
     made = Disassociate(k=2, m=1, max_cluster_size=3, refine=False).anonymize(table)
     # The clusters are {cd ×4 | b}, {abd, abd, d} and {a, a | c}: whoever holds b holds d.
-    assert linked_share(made.release, table, key=made.key) == pytest.approx(1 / 9)
+    found = cover(made.release, k=2, m=1)
+    assert {(link.given, link.item) for link in found.links if link.everywhere} == {(("b",), "d")}
+    assert linked_share(made.release, table, key=made.key, m=1) == pytest.approx(3 / 9)
 
 
 @pytest.mark.parametrize("share", ["0.3333333333333333", "0.3333333333333333333333333", "1/3"])

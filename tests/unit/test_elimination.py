@@ -222,7 +222,8 @@ def test_scores_as_counted_by_hand(case):
     if 0 < added < n:
         truth, scores = [a for a, *_ in cells], [s for _, _, s, *_ in cells]
         assert value["auc"] == pytest.approx(area(truth, scores))
-        assert value["ece"] == pytest.approx(calibration_error(scores, truth))
+        units = [group for *_, group, _ in cells]
+        assert rates["ece"] == calibration_error(scores, truth, unit=units)
     else:
         assert value["auc"] is None
     items = score_items(guess, release=release, original=table, key=key)
@@ -243,7 +244,8 @@ def test_one_generalized_item_says_nothing_about_others():
     table = TransactionTable.from_rows([["a"], ["b"], ["a"]])
     release, key = publish_sets(table, [0, 0])
     rates = score(RA().run(release), release=release, original=table, key=key)
-    assert (rates["f1"].low, rates["f1"].high) == (0.0, 1.0)
+    assert rates["f1"].low < 0.04
+    assert rates["f1"].high > 0.96
 
 
 def test_nothing_attacked():
@@ -363,8 +365,11 @@ def row_of(release, record):
 def test_a_calibrated_source_has_no_error():
     rng = np.random.default_rng(0)
     chances = rng.random(200_000)
-    assert calibration_error(chances, rng.random(200_000) < chances) < 0.01
-    assert calibration_error(chances, rng.random(200_000) < chances**2) > 0.1
+    right = calibration_error(chances, rng.random(200_000) < chances)
+    assert right.low == 0
+    assert right.value <= right.high < 0.01
+    assert calibration_error(chances, rng.random(200_000) < chances**2).low > 0.1
+    assert calibration_error([], []) is None
     assert sum(each.chances for each in reliability(chances, chances > 0.5)) == 200_000
 
 

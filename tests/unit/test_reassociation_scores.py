@@ -209,7 +209,7 @@ def test_baselines_and_gain(case):
         release=case.release, original=case.table, key=case.key, k=2, m=2,
     )  # fmt: skip
     for name, rate in alone.items():
-        if not name.endswith(("_random", "_prior")) and not name.startswith("gain"):
+        if not name.endswith(("_random", "_prior")) and not name.startswith(("gain", "adv")):
             assert rates[f"{name}_prior"] == rate
     assert all(rates[name] is None for name in rates if name.endswith("_random"))
     for part in PARTS:
@@ -272,8 +272,8 @@ def test_the_papers_table_put_together_rightly():
     assert [rates[name].value for name in full] == [1] * 5
     assert rates["transaction_breakage"].value == 1
     assert rates["transaction_breakage_records"].value == 0.5
-    # One cluster: nothing is known of how the figures vary.
-    assert (rates["accuracy"].low, rates["accuracy"].high) == (0, 1)
+    # One cluster is one trial.
+    assert (rates["accuracy"].low, rates["accuracy"].high) == (pytest.approx(0.035), 1)
     assert rates["term_pair_precision"] is None
 
 
@@ -376,7 +376,7 @@ def test_unknown_terms_are_left_out_of_the_distance():
     )
     # {a, b, z} is {a, b} and {a} is {a} where z is unknown, or {a, b} stands against {a} twice.
     assert rates["wmd"].value in (0, pytest.approx(1 / 14))
-    assert rates["wmd"].high == pytest.approx(1 / 7)
+    assert rates["wmd"].value < 0.95 / 7 < rates["wmd"].high <= 1 / 7
 
 
 def test_word_movers_distance_says_what_to_install(monkeypatch):
@@ -441,4 +441,4 @@ def test_shared_chunks_are_counted_by_cluster():
     rates = score_reassociation(guess, release=release, original=table, key=key)
     assert rates["accuracy_records"].value == pytest.approx(2 / 3)
     assert rates["accuracy_terms"] is None
-    assert (rates["accuracy"].low, rates["accuracy"].high) == (0, 1)  # two clusters say little
+    assert rates["accuracy"].high - rates["accuracy"].low > 0.8  # two clusters say little

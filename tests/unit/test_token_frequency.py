@@ -211,7 +211,7 @@ def test_saved_and_loaded(attacked, tmp_path):
 
 GOOD = {
     "setveil": "guess",
-    "version": 1,
+    "version": 2,
     "kind": "tokens",
     "attack": "token-frequency",
     "names": {"t": "a"},
@@ -226,7 +226,7 @@ GOOD = {
     "change",
     [
         {"setveil": "release"},
-        {"version": 2},
+        {"version": 1},
         {"kind": "nothing"},
         {"names": {"t": 3}},
         {"names": ["t"]},

@@ -1,4 +1,4 @@
-"""The uniqueness curve against its definition, and the interval against known figures."""
+"""The uniqueness curve against its definition."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from tests.strategies import tables
 from setveil.data import TransactionTable
 from setveil.data.synthetic import lookalike
 from setveil.errors import InputError, ParameterError
-from setveil.measure.interval import Rate, wilson
 from setveil.measure.uniqueness import uniqueness
 
 
@@ -86,36 +85,3 @@ def test_wrong_parameters_are_refused(m, samples):
 def test_an_empty_table_is_refused():
     with pytest.raises(InputError, match="empty table"):
         uniqueness(TransactionTable.from_rows([]), 1)
-
-
-def test_wilson_matches_published_figures():
-    # Newcombe 1998, table I: the score interval without continuity correction.
-    for successes, trials, low, high in [
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ]:
-        assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
-
-
-@given(st.integers(1, 500), st.data())
-def test_wilson_holds_the_estimate_and_mirrors(trials, data):
-    successes = data.draw(st.integers(0, trials))
-    low, high = wilson(successes, trials)
-    assert 0 <= low <= successes / trials <= high <= 1
-    assert wilson(trials - successes, trials) == pytest.approx((1 - high, 1 - low))
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "level"), [(0, 0, 0.95), (3, 2, 0.95), (-1, 2, 0.95), (1, 2, 1.0)]
-)
-def test_wilson_refuses_what_is_no_proportion(successes, trials, level):
-    with pytest.raises(ParameterError):
-        wilson(successes, trials, level=level)
-
-
-def test_a_sampled_rate_carries_its_interval():
-    rate = Rate.sampled(5, 10)
-    assert (rate.low, rate.high) == wilson(5, 10)
-    assert not rate.exact

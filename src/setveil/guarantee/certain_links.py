@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.guarantee.joint_clusters import Joint, closed_places, keeps_itself
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -20,7 +22,8 @@ class Holdings(NamedTuple):
     """Every item of every cluster: where it stands, and in how many of how many records.
 
     `chunk` is the place of the chunk in the release, or -1 for the term chunk, whose items have
-    the support 1. A shared item stands under each member, with the records of all of them.
+    the support 1. A shared item stands under each member that it can enter, with the records of
+    all of them.
     """
 
     cluster: Int64Array
@@ -42,11 +45,15 @@ class Holdings(NamedTuple):
         one = np.ones(len(terms_of), dtype=np.int64)
         cluster = np.concatenate([inside, terms_of])
         items = np.concatenate([np.repeat(item, members), release.terms])
+        chunks = np.concatenate([np.repeat(chunk, members), -one])
         order = np.lexsort((items, cluster))
+        closed = [c * len(release.chunk_first) + q for c, q in closed_places(release)]
+        places = (cluster * len(release.chunk_first) + chunks)[order]
+        order = order[~(np.isin(places, closed) & (chunks[order] >= 0))]
         return cls(
             cluster=cluster[order],
             item=items[order],
-            chunk=np.concatenate([np.repeat(chunk, members), -one])[order],
+            chunk=chunks[order],
             support=np.concatenate([np.repeat(support, members), one])[order],
             records=np.concatenate(
                 [np.repeat(starts[last] - starts[first], members), release.sizes[terms_of]]
@@ -191,7 +198,36 @@ def _possible_pairs(
     tight = (release.own_rows == release.sizes) & (np.diff(release.term_offsets) == 0)
     tight &= ~release.in_joint
     possible &= together | ~tight[held.cluster[one]]
-    return one[possible], other[possible]
+    one, other = one[possible], other[possible]
+    meeting = together[possible] | _meet_in_joints(release, held, one, other)
+    return one[meeting], other[meeting]
+
+
+def _meet_in_joints(
+    release: DisassociatedRelease, held: Holdings, one: Int64Array, other: Int64Array
+) -> npt.NDArray[np.bool_]:
+    """Tell which pairs of different chunks a record can hold though all others must be filled.
+
+    Clusters that are not joined are not asked.
+    """
+    meet = np.ones(len(one), dtype=bool)
+    own = release.n_record_chunks
+    # Own chunks of a cluster are as good as each other: -2 stands for all, and -1 for terms.
+    kind = np.where((held.chunk >= 0) & (held.chunk < own), -2, held.chunk)
+    for first, last in release.joint_blocks:
+        if keeps_itself(release, first, last, 1, 2):
+            continue
+        joint = Joint.of(release, first, last)
+        shared = {q: s for s, q in enumerate(release.shared_within(first, last).tolist())}
+        low, high = np.searchsorted(held.cluster[one], [first, last])
+        asked = np.stack([held.cluster[one], kind[one], kind[other]])[:, low:high]
+        distinct, place = np.unique(asked, axis=1, return_inverse=True)
+        fits = [
+            joint.holds(c - first, (a, b).count(-2), [shared[q] for q in {a, b} if q >= 0])
+            for c, a, b in distinct.T.tolist()
+        ]
+        meet[low:high] = np.array(fits, dtype=bool)[place.ravel()]
+    return meet
 
 
 def _pairs_in_rows(release: DisassociatedRelease, width: np.int64) -> Int64Array:

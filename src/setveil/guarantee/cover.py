@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.guarantee.certain_links import CertainLinks, Holdings, certain_links
-from setveil.guarantee.disassociated import narrowed_alone
-from setveil.guarantee.joint_clusters import Narrowed, narrowed_joint
+from setveil.guarantee.disassociated import narrowed_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from setveil.data.table import Int64Array
+    from setveil.guarantee.joint_clusters import Narrowed
     from setveil.release.disassociated import DisassociatedRelease
 
 SHOWN = 20
@@ -105,8 +105,8 @@ def cover(
     all n records hold y (a *cover*). Horizontal partitioning makes covers in most clusters: all
     records of a cluster hold the items it was split by. Who does not know the cluster learns
     something only if y is in all records of every cluster where the items can be; this is counted
-    for sets of one item and, if m allows, of two. In joint clusters, a shared item counts as
-    possible in every member.
+    for sets of one item and, if m allows, of two. Links within a chunk are not looked for here:
+    :func:`setveil.measure.linked_share` counts the records that have a link of either kind.
 
     Parameters
     ----------
@@ -131,12 +131,7 @@ def cover(
     >>> [(link.given, link.item, str(link.chance)) for link in found.links]
     [(('b',), 'y', '1')]
     """
-    narrowed = narrowed_alone(release, k, m)
-    decided = True
-    for first, last in release.joint_blocks:
-        found, exact = narrowed_joint(release, first, last, k=k, m=m, work=work)
-        narrowed += [found] if found is not None else []
-        decided &= exact
+    narrowed = narrowed_sets(release, k=k, m=m, work=work)
     held = Holdings.of(release)
     full = held.universal()
     certain = certain_links(release, held, m)
@@ -147,8 +142,8 @@ def cover(
         local_links=len(full),
         certain_links=len(certain),
         largest=certain.largest,
-        narrowed=tuple(narrowed),
-        decided=decided,
+        narrowed=narrowed.sets,
+        decided=not narrowed.undecided,
         links=tuple(_described(release, held, full, certain)),
     )
 

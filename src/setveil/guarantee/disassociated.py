@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.published import PublishedRows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
     from setveil.data.table import Int64Array, TransactionTable
     from setveil.release.base import Release
 
@@ -41,15 +45,16 @@ class Disassociated:
 
     It is re-derived from the release alone:
 
-    - every cluster has at least k records, so that a term of a term chunk may be anybody's of k;
-    - every chunk is k^m-anonymous: sets of at most m items occur in no sub-record or in k;
+    - a cluster has at least k records, so that a term of a term chunk may be anybody's of k;
+    - its chunks are k^m-anonymous: sets of at most m items occur in no sub-record or in k;
     - pieces from different chunks can be stacked k times. No original record is empty, so where
       sub-records are scarce they must be spread out. In a cluster without a term chunk, let e be
       by how many sub-records outnumber records, and h the number of chunks, at most m. Some set
       is possible, but never in k records, exactly when 0 < e < k(h − 1);
     - in joint clusters members need filling too, and shared sub-records may have to do it. A joint
-      cluster is safe if each member has a term chunk, or enough sub-records of its own for itself
-      (e ≥ k(h − 1)). Otherwise the sets in question are looked at one by one.
+      cluster is safe if its members have k records, its chunks are k^m-anonymous, and each member
+      has a term chunk, or enough sub-records of its own for itself (e ≥ k(h − 1)). Otherwise the
+      sets in question are looked at one by one: several members may make up k records together.
 
     Parameters
     ----------
@@ -105,10 +110,13 @@ class Disassociated:
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Decide from the clusters and chunks alone; witnesses are sets that break the promise."""
         release = chunks_of(published)
-        small = np.flatnonzero(release.sizes < self.k)
+        small = np.flatnonzero((release.sizes < self.k) & ~release.in_joint)
         if len(small):
             return self._small(release, small)
         chunks = KmAnonymity(k=self.k, m=self.m).check_rows(rows_by_chunk(release))
+        if not chunks.holds and release.joint_blocks:
+            lone = ~release.in_joint[release.chunk_first]
+            chunks = KmAnonymity(k=self.k, m=self.m).check_rows(rows_by_chunk(release, lone))
         if not chunks.holds:
             return Verdict(
                 holds=False,
@@ -117,15 +125,12 @@ class Disassociated:
                 checked=chunks.checked,
                 witnesses=chunks.witnesses,
             )
-        m = min(self.m, max(len(release.vocabulary), 1))  # no set has more items than there are
-        narrowed = narrowed_alone(release, self.k, m)
-        decided = chunks.exact
-        for first, last in release.joint_blocks:
-            found, exact = narrowed_joint(release, first, last, k=self.k, m=m, work=self.work)
-            narrowed += [found] if found is not None else []
-            decided &= exact
-        if narrowed:
-            return self._narrowed(release, narrowed)
+        found = narrowed_sets(release, k=self.k, m=self.m, work=self.work)
+        if found.sets:
+            return self._narrowed(release, found)
+        if found.undecided_thin:
+            return self._thin(release, found)
+        decided = chunks.exact and not found.undecided
         return Verdict(
             holds=True,
             exact=decided,
@@ -136,8 +141,8 @@ class Disassociated:
     def kept(self, clusters: int, giving: int, covers: int) -> str:
         """Say that it holds, and in how many clusters all records are known to hold something."""
         said = (
-            f"each of {clusters:,} clusters has at least {self.k} records, and in each "
-            f"every possible set of at most {self.m} items can be in {self.k} of them"
+            f"in each of {clusters:,} clusters (or the joint cluster it belongs to) every possible "
+            f"set of at most {self.m} items can be in {self.k} records"
         )
         if covers:
             said += (
@@ -175,24 +180,38 @@ class Disassociated:
             ),
         )
 
-    def _narrowed(self, release: DisassociatedRelease, narrowed: list[Narrowed]) -> Verdict:
-        one = len(narrowed) == 1
-        worst = sorted(narrowed, key=lambda found: (found.most, found.first))
-        size = len(worst[0].items)
+    def _thin(self, release: DisassociatedRelease, found: NarrowedSets) -> Verdict:
+        return Verdict(
+            holds=False,
+            exact=False,
+            reason=f"{found.undecided_thin:,} of {len(release.blocks):,} clusters have parts with "
+            f"fewer than {self.k} records, or chunks with sets of at most {self.m} items in fewer "
+            f"than {self.k} sub-records. Their other parts may make up for it, but there are too "
+            f"many sets to look at, so the promise counts as broken. Raise work "
+            f"(disassociated:k={self.k},m={self.m},work=...) to decide",
+            checked=len(release.sizes),
+        )
+
+    def _narrowed(self, release: DisassociatedRelease, found: NarrowedSets) -> Verdict:
+        one = len(found.sets) == 1 and not found.undecided
+        worst = sorted(found.sets, key=lambda narrow: (narrow.most, narrow.first))
+        items = "1 item" if len(worst[0].items) == 1 else f"{len(worst[0].items)} items"
+        scarce = f"{'has' if one else 'have'} too few sub-records"
+        thin = f"{'is' if one else 'are'} too small, or {'has' if one else 'have'} rare sets"
         return Verdict(
             holds=False,
             exact=True,
-            reason=f"{len(narrowed):,} of {len(release.blocks):,} clusters "
-            f"{'has' if one else 'have'} too few sub-records: sets of {size} items cannot be in "
-            f"{self.k} records",
+            reason=f"{'at least ' if found.undecided else ''}{len(found.sets):,} of "
+            f"{len(release.blocks):,} clusters {thin if found.thin else scarce}: "
+            f"sets of {items} cannot be in {self.k} records",
             checked=len(release.sizes),
             witnesses=tuple(
                 Witness(
-                    items=found.items,
-                    support=found.most,
-                    required=f"at least {self.k} in some original, within {found.where}",
+                    items=narrow.items,
+                    support=narrow.most,
+                    required=f"at least {self.k} in some original, within {narrow.where}",
                 )
-                for found in worst[:SHOWN]
+                for narrow in worst[:SHOWN]
             ),
         )
 
@@ -234,8 +253,10 @@ To fix: ask it of releases that disassociate wrote.
     return published
 
 
-def rows_by_chunk(release: DisassociatedRelease) -> PublishedRows:
-    """Return the sub-records with every chunk's items numbered apart.
+def rows_by_chunk(
+    release: DisassociatedRelease, kept: npt.NDArray[np.bool_] | None = None
+) -> PublishedRows:
+    """Return the sub-records with every chunk's items numbered apart; only of chunks in `kept`.
 
     Sets of such items lie within a chunk, so one count of them all tells about each chunk.
     """
@@ -243,9 +264,14 @@ def rows_by_chunk(release: DisassociatedRelease) -> PublishedRows:
     width = np.int64(max(len(release.vocabulary), 1))
     lengths = np.diff(release.row_offsets)
     keys = np.repeat(release.chunk_of_row * width, lengths) + release.items
+    offsets = release.row_offsets
+    if kept is not None:
+        keys = keys[np.repeat(kept[release.chunk_of_row], lengths)]
+        offsets = np.concatenate([[0], np.cumsum(lengths[kept[release.chunk_of_row]])])
+        chunk, item = chunk[kept[chunk]], item[kept[chunk]]
     names = release.vocabulary.names
     return PublishedRows(
-        offsets=release.row_offsets,
+        offsets=offsets,
         items=np.searchsorted(chunk * width + item, keys).astype(np.int32),
         names=tuple(names[i] for i in item.tolist()),
         ids=tuple(f"{q} {names[i]}" for q, i in zip(chunk.tolist(), item.tolist(), strict=True)),
@@ -253,11 +279,113 @@ def rows_by_chunk(release: DisassociatedRelease) -> PublishedRows:
     )
 
 
-def narrowed_alone(release: DisassociatedRelease, k: int, m: int) -> list[Narrowed]:
-    """Return what cannot be in k records, one set for each cluster that has such sets.
+class NarrowedSets(NamedTuple):
+    """Sets that are possible, but not in k records.
 
-    Joint clusters are not asked.
+    Parameters
+    ----------
+    sets
+        One for each cluster or joint cluster that is known to have some.
+    thin
+        Whether one of them comes from a joint cluster with small clusters or rare sets in chunks.
+    undecided, undecided_thin
+        Of how many joint clusters it is not known; and how many of them are thin like that.
     """
+
+    sets: tuple[Narrowed, ...]
+    thin: bool
+    undecided: int
+    undecided_thin: int
+
+
+def narrowed_sets(release: DisassociatedRelease, *, k: int, m: int, work: int) -> NarrowedSets:
+    """Find sets of at most m items that are possible, but not in k records of their cluster.
+
+    In a cluster that is not joined these are the ones that sub-records are too few for; that it is
+    small, or that a set is rare within its chunk, is seen otherwise. In a joint cluster all count.
+
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import Plan, publish_disassociated
+    >>> table = TransactionTable.from_rows([["a", "b"], ["b"], ["a"]])
+    >>> release, _ = publish_disassociated(
+    ...     table, [Plan(records=[0, 1, 2], domains=((0,), (1,)), terms=())])
+    >>> narrowed_sets(release, k=2, m=2, work=100).sets[0].items
+    ('a', 'b')
+    """
+    m = min(m, max(len(release.vocabulary), 1))  # no set has more items than there are
+    sets = _narrowed_alone(release, k, m)
+    rare = _rare_sets(release, k, m)
+    undecided = 0
+    for first, last in release.joint_blocks:
+        if first not in rare:
+            narrow, exact = narrowed_joint(release, first, last, k=k, m=m, work=work)
+            sets += [narrow] if narrow is not None else []
+            undecided += not exact
+    # The sets that are rare in a chunk or a cluster mostly settle it; all are looked at if none do.
+    thin, left = _narrowed_thin(release, rare, k, m, work=0)
+    if left and not (sets or thin):
+        thin, left = _narrowed_thin(release, rare, k, m, work=work)
+    return NarrowedSets((*sets, *thin), bool(thin), undecided + left, left)
+
+
+def _narrowed_thin(
+    release: DisassociatedRelease,
+    rare: Mapping[int, set[frozenset[str]]],
+    k: int,
+    m: int,
+    *,
+    work: int,
+) -> tuple[list[Narrowed], int]:
+    """Return what is narrowed in joint clusters with rare sets, and how many are undecided.
+
+    Small ones come first. Once the work does not suffice for one, larger ones are undecided too.
+    """
+    blocks = [block for block in release.joint_blocks if block[0] in rare]
+    blocks.sort(key=lambda block: int(release.sizes[slice(*block)].sum()))
+    sets, undecided = [], 0
+    for first, last in blocks:
+        limit = 0 if undecided else work
+        narrow, exact = narrowed_joint(release, first, last, k=k, m=m, work=limit, rare=rare[first])
+        sets += [narrow] if narrow is not None else []
+        undecided += not exact
+    return sets, undecided
+
+
+def _rare_sets(release: DisassociatedRelease, k: int, m: int) -> dict[int, set[frozenset[str]]]:
+    """Return sets in too few sub-records of a chunk, or in too small clusters, of joint clusters.
+
+    They stand under the first cluster of their joint cluster; each that has such sets is there, or
+    of which it is not known.
+    """
+    promise = KmAnonymity(k=k, m=m)
+    keeps = promise.check_rows(rows_by_chunk(release, release.in_joint[release.chunk_first]))
+    found: dict[int, set[frozenset[str]]] = {}
+    for first, last in release.joint_blocks:
+        rare: set[frozenset[str]] = set()
+        small = release.sizes[first:last] < k
+        if not (keeps.holds and keeps.exact):
+            inside = (release.chunk_first >= first) & (release.chunk_first < last)
+            within = promise.check_rows(rows_by_chunk(release, inside))
+            rare.update(frozenset(witness.items) for witness in within.witnesses)
+            small |= within.holds and not within.exact
+        for c in (first + np.flatnonzero(small)).tolist():
+            rare.update(frozenset([item]) for item in _items_of(release, c))
+        if rare:
+            found[first] = rare
+    return found
+
+
+def _items_of(release: DisassociatedRelease, cluster: int) -> set[str]:
+    """Return the items that a record of a cluster in a joint cluster may hold."""
+    over = (release.chunk_first <= cluster) & (cluster < release.chunk_last)
+    chunk, item, _ = release.chunk_items
+    start, end = release.term_offsets[cluster : cluster + 2].tolist()
+    numbers = [*item[over[chunk]].tolist(), *release.terms[start:end].tolist()]
+    return {release.vocabulary[i] for i in numbers}
+
+
+def _narrowed_alone(release: DisassociatedRelease, k: int, m: int) -> list[Narrowed]:
+    """Return what sub-records are too few for, one set for each cluster that is not joined."""
     spare = release.own_rows - release.sizes
     chunks = np.minimum(np.diff(release.chunk_starts), m)
     bare = (np.diff(release.term_offsets) == 0) & ~release.in_joint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from setveil.data.table import Int64Array, TransactionTable
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
-
-JOINTLY = (
-    "in joint clusters a shared item counts as possible in every member: a cautious rule, which "
-    "may refuse what is safe"
-)
 
 
 @register(
@@ -51,12 +47,14 @@ class SafeDisassociated:
     Under independent placement the chance is the share of the cluster's records that hold y. In a
     cluster without a term chunk all originals are alike likely, and the chance is counted exactly
     as a fraction (it is never greater); where that would take too long, the share stands for it,
-    and the verdict is not exact. In joint clusters a shared item counts as possible, and as
-    likely, in every member, also where the members' records leave it no room: nothing certain is
-    missed, but what only such an item would give away is refused too.
+    and a verdict that rests on it is not exact. So it is in joint clusters of which a member has
+    no term chunk; a shared item has the share of all members' records there. What is certain is
+    decided exactly everywhere.
 
-    It says nothing of links within a chunk, which are published as they are, nor of somebody who
-    knows how the method decides. With `max_share` 1 a chance of (n − 1)/n is allowed.
+    It says nothing of links within a chunk: sub-records are published as they are, and where all
+    that hold `a` hold `b`, `a` gives `b` away. At least k records share such a link if the chunk
+    is k^m-anonymous. Nor does it speak of somebody who knows how the method decides. With
+    `max_share` 1 a chance of (n − 1)/n is allowed.
 
     Parameters
     ----------
@@ -159,9 +157,16 @@ class SafeDisassociated:
         return greatest_chance(int(release.sizes[cluster]), rows, chunk, support, self.m)
 
     def _is_counted(self, release: DisassociatedRelease, cluster: int) -> bool:
-        """Tell whether the chances of a cluster are exact; only one without terms may be large."""
-        if release.in_joint[cluster] or np.diff(release.term_offsets[cluster : cluster + 2]):
+        """Tell whether the chances of a cluster are exact.
+
+        They are shares where every cluster that is joined to it has terms, which may be anybody's.
+        """
+        blocks = release.blocks
+        first, last = blocks[bisect(blocks, (cluster, len(release.sizes) + 1)) - 1]
+        if np.all(np.diff(release.term_offsets[first : last + 1])):
             return True
+        if release.in_joint[cluster]:
+            return False
         rows = _rows_of_chunks(release, cluster)
         return countable(int(release.sizes[cluster]), rows, self.m, self.work)
 
@@ -189,18 +194,23 @@ class SafeDisassociated:
                 f"; for who does not know the cluster, {_number(len(found), 'set')} of at most "
                 f"{_number(found.largest, 'item')} give{'s' if len(found) == 1 else ''} one away"
             )
-        if release.in_joint[held.cluster[places]].any():
-            reason += f" ({JOINTLY})"
-        bounded = sum(
-            chance < 1 and not self._is_counted(release, int(held.cluster[place]))
+        uncounted = [
+            int(held.cluster[place])
             for chance, place in likely
-        )
-        if bounded:
+            if chance < 1 and not self._is_counted(release, int(held.cluster[place]))
+        ]
+        joined = int(release.in_joint[uncounted].sum()) if uncounted else 0
+        if joined:
             reason += (
-                f"; for {bounded:,} of them the originals are too many to be counted, and the "
-                "share of records stands for the chance, which is no greater. Raise work "
-                f"(safe-disassociated:k={self.k},m={self.m},max_share={self.max_share},work=...) "
-                "to count them"
+                f"; for {joined:,} of them, in joint clusters, the share of records stands for "
+                "the chance, which may be lower"
+            )
+        if len(uncounted) > joined:
+            reason += (
+                f"; for {len(uncounted) - joined:,} of them the originals are too many to be "
+                "counted, and the share of records stands for the chance, which is no greater. "
+                f"Raise work (safe-disassociated:k={self.k},m={self.m},"
+                f"max_share={self.max_share},work=...) to count them"
             )
         required = "below 1" if self.max_share == 1 else f"at most {self.max_share}"
         witnesses = []
@@ -217,7 +227,7 @@ class SafeDisassociated:
             )
         return Verdict(
             holds=False,
-            exact=bounded < len(likely),
+            exact=len(uncounted) < len(likely),
             reason=reason,
             checked=plain.checked + len(held.item),
             witnesses=tuple(witnesses),
@@ -228,13 +238,13 @@ class SafeDisassociated:
 
         >>> SafeDisassociated(k=5, m=2).describe()
         'any at most 2 items of a person may be those of at least 5 records, and give away no \
-item of another chunk for certain'
+item of another chunk for certain; items of one chunk may give each other away'
         """
         plain = Disassociated(k=self.k, m=self.m).describe()
-        if self.max_share == 1:
-            return f"{plain}, and give away no item of another chunk for certain"
-        chance = f"with a chance of at most {self.max_share}"
-        return f"{plain}, and give away items of other chunks {chance}"
+        across = "give away no item of another chunk for certain"
+        if self.max_share < 1:
+            across = f"give away items of other chunks with a chance of at most {self.max_share}"
+        return f"{plain}, and {across}; items of one chunk may give each other away"
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of the promise as JSON values; the bound on work is none."""

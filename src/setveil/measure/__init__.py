@@ -31,7 +31,7 @@ from setveil.measure.generalization import (
     records_kept,
 )
 from setveil.measure.inference import score_inference
-from setveil.measure.interval import Rate, wilson
+from setveil.measure.interval import Rate
 from setveil.measure.itemsets import certain_itemset_loss, top_itemsets, top_k_itemset_loss
 from setveil.measure.linkage import score_linkage
 from setveil.measure.loss import average_loss
@@ -126,5 +126,4 @@ __all__ = [
     "ul_exact",
     "ul_log2",
     "uniqueness",
-    "wilson",
 ]

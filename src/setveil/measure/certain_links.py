@@ -7,84 +7,132 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable
-from setveil.guarantee.certain_links import Holdings, certain_links
+from setveil.errors import NotApplicable, ParameterError
 from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array, TransactionTable
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Key, Release
+    from setveil.release.chunk_certainty import ChunkCertainty
+
+BATCH = 4_000_000
+"""About so many pairs of items are held in memory at once."""
 
 
 def linked_share(
     release: Release, original: TransactionTable, *, key: Key | None = None, m: int = 2
 ) -> float:
-    """Return the share of records in which at most m items give another one away for certain.
+    """Return the share of records in which one or two items give another one away for certain.
 
     Whoever knows these items of a person, but not the person's cluster, knows the other item as
-    well: in each cluster where a record may hold the items, all records hold it, and it stands in
-    another chunk. Sets of at most two items are looked at, or of one where there are too many
-    pairs (:func:`setveil.guarantee.cover.cover` says which). Occurrences that the method deleted
+    well: every original that the release allows has it in every record with the known items
+    (:class:`~setveil.release.chunk_certainty.ChunkCertainty`). It makes no difference whether the
+    items stand in one chunk or in several. The share is exact. Occurrences that the method deleted
     count as not there.
 
     Parameters
     ----------
     release, original, key
-        What was published of what; the key says who is in which cluster.
+        What was published of what; the key says who is in which cluster, and what was deleted.
     m
-        Greatest number of items that are known.
+        Greatest number of items that are known, 1 or 2.
 
     Raises
     ------
     NotApplicable
         The release has no chunks, or there is no key.
+    ParameterError
+        `m` is neither 1 nor 2.
 
     Examples
     --------
+    The records ab, ab and c in one chunk: whoever holds a holds b.
+
     >>> from setveil.data import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
-    >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
-    >>> plan = Plan(records=[0, 1, 2, 3], domains=((0, 2), (1,)), terms=())
+    >>> table = TransactionTable.from_rows([["a", "b"], ["a", "b"], ["c"]])
+    >>> plan = Plan(records=[0, 1, 2], domains=((0, 1, 2),), terms=())
     >>> release, key = publish_disassociated(table, [plan])
-    >>> linked_share(release, table, key=key)
-    0.5
+    >>> round(linked_share(release, table, key=key), 3)
+    0.667
     """
     if not isinstance(release, DisassociatedRelease):
         raise NotApplicable("only records cut into chunks have links between chunks")
     if key is None:
         raise NotApplicable("who is in which cluster is not known", fix="give the key")
+    if m not in (1, 2):
+        raise ParameterError(f"m is {m!r}", fix="use 1 or 2")
     if not len(release):
         return 0.0
-    held = Holdings.of(release)
-    found = certain_links(release, held, m)
-    holders = _holders(release, original, key)
-    cluster_of = np.repeat(np.arange(len(release.sizes)), release.sizes)
-    width = np.int64(len(release.vocabulary))
-    keys = held.cluster * width + held.item
-    linked = np.zeros(len(release), dtype=bool)
-    for (a, b), y in zip(found.given.tolist(), found.item.tolist(), strict=True):
-        slots = np.intersect1d(holders[a], holders[b], assume_unique=True)
-        places = [np.searchsorted(keys, cluster_of[slots] * width + i) for i in (a, b, y)]
-        inside = held.together(places[0], places[2]) | held.together(places[1], places[2])
-        linked[slots[~inside]] = True
+    from setveil.release.chunk_certainty import ChunkCertainty  # noqa: PLC0415  (numba on demand)
+
+    certainty = ChunkCertainty(release)
+    offsets, items = _published_rows(release, original, key)
+    linked = _linked_by_one(certainty, offsets, items, len(release.vocabulary))
+    if m == 2:
+        linked |= _linked_by_two(certainty, offsets, items, linked, len(release.vocabulary))
     return float(linked.mean())
 
 
-def _holders(
+def _linked_by_one(
+    certainty: ChunkCertainty, offsets: Int64Array, items: Int32Array, width: int
+) -> npt.NDArray[np.bool_]:
+    """Tell which rows have an item that gives another one away."""
+    found = certainty.certain_sets(np.arange(width + 1), np.arange(width, dtype=np.int32))
+    giving = np.diff(found.offsets) > 0
+    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.bincount(row[giving[items]], minlength=len(offsets) - 1) > 0
+
+
+def _linked_by_two(
+    certainty: ChunkCertainty,
+    offsets: Int64Array,
+    items: Int32Array,
+    done: npt.NDArray[np.bool_],
+    width: int,
+) -> npt.NDArray[np.bool_]:
+    """Tell which rows have two items that give another one away; those that are done have none."""
+    from setveil.kernels.pairs import row_pairs  # noqa: PLC0415  (numba on demand)
+
+    lengths = np.where(done, 0, np.diff(offsets))
+    pairs_of = lengths * (lengths - 1) // 2
+    kept = items[np.repeat(~done, np.diff(offsets))]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    linked = np.zeros(len(lengths), dtype=bool)
+    for first, last in _batches(pairs_of):
+        part = kept[starts[first] : starts[last]]
+        pairs = row_pairs(starts[first : last + 1] - starts[first], part, width)
+        distinct, place = np.unique(pairs, return_inverse=True)
+        known = np.stack([distinct // width, distinct % width], axis=1).ravel()
+        found = certainty.certain_sets(2 * np.arange(len(distinct) + 1), known.astype(np.int32))
+        giving = (np.diff(found.offsets) > 0)[place]
+        row = np.repeat(np.arange(first, last), pairs_of[first:last])
+        linked[row[giving]] = True
+    return linked
+
+
+def _batches(pairs_of: Int64Array) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows with about as many pairs as a batch has, never less than a row."""
+    batch = (np.cumsum(pairs_of) - pairs_of) // BATCH
+    cuts = [0, *(np.flatnonzero(np.diff(batch)) + 1).tolist(), len(pairs_of)]
+    yield from pairwise(cuts)
+
+
+def _published_rows(
     release: DisassociatedRelease, original: TransactionTable, key: Key
-) -> list[Int64Array]:
-    """Return for each published item the slots of the records that hold it, ascending."""
+) -> tuple[Int64Array, Int32Array]:
+    """Return the published items of each record by the release's numbers, each once, ascending."""
     number = {name: i for i, name in enumerate(release.vocabulary.names)}
     as_published = np.array([number.get(name, -1) for name in original.vocabulary.names], np.int64)
-    slot_of = np.empty(len(original), dtype=np.int64)
-    slot_of[key.records] = np.arange(len(key))
-    slot = np.repeat(slot_of, original.lengths)
+    record = np.repeat(np.arange(len(original)), original.lengths)
     item = as_published[original.items]
-    width = np.int64(len(number) + 1)
-    gone = [int(slot_of[r] * width + number[name]) for r, name in key.removed if name in number]
-    kept = (item >= 0) & ~np.isin(slot * width + item, np.array(gone, dtype=np.int64))
-    slot, item = slot[kept], item[kept]
-    order = np.lexsort((slot, item))
-    cuts = np.searchsorted(item[order], np.arange(len(number) + 1)).tolist()
-    ordered = slot[order]
-    return [ordered[a:b] for a, b in pairwise(cuts)]
+    width = np.int64(max(len(number), 1))
+    held = np.unique((record * width + item)[item >= 0])
+    gone = [r * width + number[name] for r, name in key.removed if name in number]
+    held = held[~np.isin(held, np.array(gone, dtype=np.int64))]
+    lengths = np.bincount(held // width, minlength=len(original))
+    return np.concatenate([[0], np.cumsum(lengths)]), (held % width).astype(np.int32)

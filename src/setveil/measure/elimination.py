@@ -9,8 +9,8 @@ import numpy as np
 from setveil.attack.elimination import eliminate_above
 from setveil.attack.elimination_guess import EliminationGuess
 from setveil.measure.attacked_cells import AttackedCells, Bools, Floats
-from setveil.measure.calibration import BINS
-from setveil.measure.interval import NORMAL, Rate, wilson
+from setveil.measure.calibration import calibration_error
+from setveil.measure.interval import Rate, clustered_share, linearized
 from setveil.measure.score import score
 from setveil.release.set_labels import written
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Rates = dict[str, Rate | None]
 
-DRAWS = 500
-"""How often generalized items are drawn anew for an interval."""
 RANDOM_RUNS = 20
 """How often the random attack is run for its figures."""
 SURE = 0.95
@@ -36,8 +34,8 @@ def score_elimination(
 ) -> dict[str, Rate | None]:
     """Return how right the eliminations were, beside two baselines and a control.
 
-    Only attacked cells count: those of records with a context. Intervals draw generalized items
-    anew; of a single one, nothing is said.
+    Only attacked cells count: those of records with a context. Cells of one generalized item depend
+    on each other, so that intervals count generalized items, and of them those that contribute.
 
     Returns
     -------
@@ -68,18 +66,17 @@ def score_elimination(
     {'auc': 1.0, 'precision': 1.0, 'recall': 0.5, 'precision_all': 0.5}
     """
     cells = AttackedCells.of(guess, release=release, original=original, key=key)
-    draws = drawn_tables(cells.tables)
-    found = _figures(cells, draws)
-    found |= _calibration(cells, draws)
-    found["cell_density"] = _rate(_density, _counts(cells, cells.eliminated), draws)
+    found = _figures(cells)
+    found |= _calibration(cells)
+    found["cell_density"] = clustered_share(*_density(_counts(cells, cells.eliminated)))
     found["attacked"] = None if cells.share is None else Rate.counted(cells.share)
-    found |= _named("ra", _at_random(guess, cells, draws))
+    found |= _named("ra", _at_random(guess, cells))
     everything = _counts(cells, np.ones_like(cells.eliminated))
-    found |= _named("all", _rates(everything, draws))
+    found |= _named("all", _rates(everything))
     if guess.control is None:
         return found | _named("control", dict.fromkeys(("auc", *MEASURES)))
     mixed = AttackedCells.of(guess.control, release=release, original=original, key=key)
-    return found | _named("control", _figures(mixed, drawn_tables(mixed.tables)))
+    return found | _named("control", _figures(mixed))
 
 
 def _named(run: str, rates: Rates) -> Rates:
@@ -153,115 +150,41 @@ MEASURES: dict[str, Callable[[Counts], tuple[Floats, Floats]]] = {
 }
 
 
-def _rates(counts: Counts, draws: Floats) -> Rates:
-    return {name: _rate(measure, counts, draws) for name, measure in MEASURES.items()}
-
-
-def _rate(
-    measure: Callable[[Counts], tuple[Floats, Floats]], counts: Counts, draws: Floats
-) -> Rate | None:
-    """Return a share over all tables, with the interval that drawing tables anew gives."""
-    part, whole = measure(Counts(*(each.sum(keepdims=True) for each in counts)))
-    if not whole[0]:
-        return None
-    parts, wholes = measure(Counts(*(draws @ each for each in counts)))
-    shares = np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
-    return interval(float(part[0] / whole[0]), shares, units=draws.shape[1])
-
-
-def drawn_tables(tables: int) -> Floats:
-    """Return how often each table is drawn, in each of many draws of as many as there are.
-
-    >>> drawn_tables(3).sum(axis=1).tolist() == [3.0] * DRAWS
-    True
-    """
-    if tables < 2:
-        return np.empty((0, tables))  # of one, there is nothing to draw from
-    rng = np.random.default_rng(0)
-    return rng.multinomial(tables, np.full(tables, 1 / tables), size=DRAWS).astype(np.float64)
-
-
-def interval(
-    value: float, drawn: Floats, *, units: int, least: float = 0.0, most: float = 1.0
-) -> Rate:
-    """Return a rate with the 95% interval that drawing units anew gives; few units say little.
-
-    The middle 95% of what was drawn is too narrow for few units. It is widened to Student's
-    interval by the spread of the draws, and to Wilson's with as many trials as have that spread;
-    where all units agree, so that nothing was spread, each is one trial. From one unit, nothing
-    is known.
-
-    Parameters
-    ----------
-    value
-        The rate.
-    drawn
-        The same of each draw; not finite where there was nothing to count.
-    units
-        How many there were to draw from.
-    least, most
-        What the rate lies between.
-
-    Examples
-    --------
-    >>> interval(0.5, np.array([0.2, 0.5, 0.5, 0.7]), units=30).low < 0.3
-    True
-    >>> interval(0.0, np.zeros(500), units=2).high > 0.6
-    True
-    >>> interval(0.5, np.empty(0), units=1)
-    Rate(value=0.5, low=0.0, high=1.0, exact=False)
-    """
-    from scipy.special import stdtrit  # noqa: PLC0415  (start-up time)
-
-    there = drawn[np.isfinite(drawn)]
-    if not len(there) or units < 2 or most <= least:
-        return Rate(value=value, low=least, high=max(most, value), exact=False)
-    place = min((value - least) / (most - least), 1.0)
-    variance = float(there.var()) * units / (units - 1) / (most - least) ** 2
-    student = float(stdtrit(units - 1, 0.975))
-    trials = float(units)
-    if variance > 0:
-        trials = max(place * (1 - place) / variance * (NORMAL / student) ** 2, 1.0)
-    half = student * float(np.sqrt(variance))
-    middle = (np.quantile(there, [0.025, 0.975]) - least) / (most - least)
-    low = min(wilson(place * trials, trials)[0], place - half, float(middle[0]))
-    high = max(wilson(place * trials, trials)[1], place + half, float(middle[1]))
-    ends = [least + (most - least) * end for end in (low, high)]
-    return Rate(
-        value=value,
-        low=min(max(ends[0], least), value),
-        high=max(min(ends[1], most), value),
-        exact=False,
-    )
+def _rates(counts: Counts) -> Rates:
+    return {name: clustered_share(*measure(counts)) for name, measure in MEASURES.items()}
 
 
 # --- ranking ----------------------------------------------------------------------------------
 
 
-def _figures(cells: AttackedCells, draws: Floats) -> Rates:
-    found: Rates = {"auc": _auc(cells, cells.scores, draws)}
-    return found | _rates(_counts(cells, cells.eliminated), draws)
+def _figures(cells: AttackedCells) -> Rates:
+    found: Rates = {"auc": _auc(cells)}
+    return found | _rates(_counts(cells, cells.eliminated))
 
 
-def _auc(cells: AttackedCells, scores: Floats, draws: Floats) -> Rate | None:
-    """Return the chance that an added cell scores above an original one; ties count half."""
-    if not len(scores) or cells.added.all() or not cells.added.any():
+def _auc(cells: AttackedCells) -> Rate | None:
+    """Return the chance that an added cell scores above an original one; ties count half.
+
+    A cell's *wins* are the share of cells of the other kind that it is on the right side of. By the
+    weight of a generalized item, the area has the derivative: mean wins of its added cells and of
+    its original ones, each less the area, weighted by how many of all such cells it has.
+    """
+    added = cells.added
+    if not len(added) or added.all() or not added.any():
         return None
-    _, rank = np.unique(scores, return_inverse=True)
-    value = _area(rank, cells.added, np.ones(len(rank)))
-    areas = np.array([_area(rank, cells.added, weights[cells.table]) for weights in draws])
-    return interval(value, areas, units=draws.shape[1])
+    _, rank = np.unique(cells.scores, return_inverse=True)
+    above, below = np.bincount(rank[added]), np.bincount(rank[~added])
+    above, below = (np.pad(each, (0, rank.max() + 1 - len(each))) for each in (above, below))
+    lower = (np.cumsum(below) - below / 2) / below.sum()
+    higher = 1 - (np.cumsum(above) - above / 2) / above.sum()
+    wins = np.where(added, lower[rank], higher[rank])
+    share = np.where(added, 1 / above.sum(), 1 / below.sum())
+    value = float(wins[added].mean())
+    influence = np.bincount(cells.table, (wins - value) * share, cells.tables)
+    return linearized(value, influence, np.bincount(cells.table, share, cells.tables))
 
 
-def _area(rank: Int64Array, added: Bools, weights: Floats) -> float:
-    above = np.bincount(rank, weights=weights * added)
-    below = np.bincount(rank, weights=weights * ~added)
-    pairs = above.sum() * below.sum()
-    won = (above * (np.cumsum(below) - below / 2)).sum()
-    return float(won / pairs) if pairs else np.nan
-
-
-def _at_random(guess: EliminationGuess, cells: AttackedCells, draws: Floats) -> Rates:
+def _at_random(guess: EliminationGuess, cells: AttackedCells) -> Rates:
     """Return the figures of the random attack on the same cells, over several runs."""
     rng = np.random.default_rng(0)
     totals = Counts(*np.zeros((4, cells.tables)))
@@ -275,30 +198,22 @@ def _at_random(guess: EliminationGuess, cells: AttackedCells, draws: Floats) -> 
             start += table.scores.size
         totals = Counts(*(a + b for a, b in zip(totals, _counts(cells, gone), strict=True)))
     found: Rates = {"auc": Rate.counted(0.5)}
-    return found | _rates(totals, draws)
+    return found | _rates(totals)
 
 
 # --- probabilities ----------------------------------------------------------------------------
 
 
-def _calibration(cells: AttackedCells, draws: Floats) -> Rates:
+def _calibration(cells: AttackedCells) -> Rates:
     """Return how well probabilities are calibrated, and how right the sure ones are."""
     chances = cells.probabilities
     if chances is None or not len(chances):
         return dict.fromkeys(("ece", "sure", "sure_precision"))
-    place = cells.table * BINS + np.minimum((chances * BINS).astype(np.int64), BINS - 1)
-    excess = np.bincount(place, weights=chances - cells.added, minlength=cells.tables * BINS)
-    excess = excess.reshape(cells.tables, BINS)
-    sizes = np.bincount(cells.table, minlength=cells.tables)
     sure = _counts(cells, chances >= SURE)
     return {
-        "ece": interval(
-            float(np.abs(excess.sum(axis=0)).sum() / len(chances)),
-            np.abs(draws @ excess).sum(axis=1) / np.maximum(draws @ sizes, 1),
-            units=cells.tables,
-        ),
-        "sure": _rate(lambda c: (c.eliminated, c.cells), sure, draws),
-        "sure_precision": _rate(_precision, sure, draws),
+        "ece": calibration_error(chances, cells.added, unit=cells.table),
+        "sure": clustered_share(sure.eliminated, sure.cells),
+        "sure_precision": clustered_share(*_precision(sure)),
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from setveil.errors import InputError
 from setveil.measure.equivocation import item_chance
-from setveil.measure.interval import Rate
+from setveil.measure.interval import Rate, advantage, mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,8 +60,9 @@ def score_inference(
     dict of str to Rate or None
         ``believed``: the mean chance that is given to a sensitive item that a target holds.
         ``believed_before``: the same by who knows nothing of the target. ``believed_control``:
-        the mean chance given to one that the target does not hold. None where no target holds a
-        sensitive item. Wilson's interval with a target as one trial, which is on the safe side.
+        the mean chance given to one that the target does not hold. ``advantage``: the share of
+        what knowing nothing misses that the adversary gets, target by target. None where no
+        target holds a sensitive item. Intervals count targets.
 
     Examples
     --------
@@ -72,8 +73,8 @@ def score_inference(
     >>> release, _ = publish_suppressed(table, [True, True, True])
     >>> who = Targets(records=(0, 2), known=(("flu",), ("gout",)))
     >>> rates = score_inference(release, original=table, targets=who, sensitive=["hiv"])
-    >>> {name: rate.value for name, rate in rates.items()}
-    {'believed': 0.5, 'believed_before': 0.25, 'believed_control': 0.0}
+    >>> {name: round(rate.value, 3) for name, rate in rates.items()}
+    {'believed': 0.5, 'believed_before': 0.25, 'believed_control': 0.0, 'advantage': 0.333}
     """
     items = tuple(dict.fromkeys(sensitive))
     if not items:
@@ -98,11 +99,8 @@ def score_inference(
         if others:  # one of them, in turn: all would take as many times longer
             control.append(chance(others[place % len(others)], frozenset(known)))
     return {
-        "believed": _mean(believed),
+        "believed": mean(believed),
         "believed_before": None if not before else Rate.counted(float(np.mean(before))),
-        "believed_control": _mean(control),
+        "believed_control": mean(control),
+        "advantage": advantage(believed, before, np.ones(len(believed))),
     }
-
-
-def _mean(chances: list[float]) -> Rate | None:
-    return Rate.sampled(min(sum(chances), len(chances)), len(chances)) if chances else None

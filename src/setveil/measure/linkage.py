@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +10,13 @@ from setveil.attack.intersection import IntersectionGuess
 from setveil.attack.linkage import LinkageGuess
 from setveil.errors import InputError, NotApplicable
 from setveil.measure.equivocation import item_equivocation
-from setveil.measure.interval import NORMAL, Rate
+from setveil.measure.interval import Rate, advantage, mean, mean_error
 from setveil.measure.score import must_be_about, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
 
     from setveil.attack.linkage import Link
     from setveil.data.table import Int64Array, TransactionTable
@@ -51,7 +52,8 @@ def score_linkage(
     -------
     dict of str to Rate or None
         ``named``: the chance of naming the right record, the likeliest one, or any of those that
-        are equally likely; ``named_random``: of any record named blindly, 1/n. ``below_k``: share
+        are equally likely; ``named_random``: of any record named blindly, 1/n. ``advantage``: the
+        share of what naming blindly misses that the attack gets. ``below_k``: share
         of the targets with fewer than k candidates, but some; ``single``: with one. ``found``:
         with any. ``sure``: the mean chance that the adversary itself gives to the record it
         names. ``learned``: share of the targets of whom a further item is certain, rightly.
@@ -60,8 +62,8 @@ def score_linkage(
         sensitive items ``equivocation``: mean bits that are lacking about whether a target
         holds one, and ``equivocation_before``, without anything known of the target.
 
-        All are means over targets with Wilson's interval, on the safe side for shares that are
-        not just 0 or 1; ``candidates`` and the bits have the normal one.
+        All are means over targets, with the interval of :func:`~setveil.measure.interval.mean`;
+        ``candidates`` has that of :func:`~setveil.measure.interval.mean_error`.
 
     Examples
     --------
@@ -113,16 +115,16 @@ def link_rates(
     >>> rates["named"].value, rates["named_random"].value, rates["learned"].value
     (0.5, 0.25, 1.0)
     """
-    rates: dict[str, Rate | None] = _of_links(guess.links, guess, held, behind)
     most = max(guess.targets, default=-1) + 1
     copies = np.bincount(behind[behind < most], minlength=most)[list(guess.targets)]
-    blind = float(copies.mean()) / len(behind) if len(behind) and len(copies) else 0.0
-    rates["named_random"] = Rate.counted(blind)
+    blind = copies / max(len(behind), 1)
+    rates = _of_links(guess.links, guess, held, behind, blind)
+    rates["named_random"] = Rate.counted(float(blind.mean()) if len(blind) else 0.0)
     strangers = guess.strangers
     for name in ("found", "below_k", "single", "sure", "candidates"):
         rates[f"{name}_control"] = _figures(strangers, guess.k)[name] if strangers else None
     if isinstance(guess, IntersectionGuess):
-        first = _of_links(guess.alone, guess, held, behind)
+        first = _of_links(guess.alone, guess, held, behind, blind)
         rates |= {f"{name}_first": rate for name, rate in first.items()}
     return rates
 
@@ -151,46 +153,32 @@ def _of_links(
     guess: LinkageGuess,
     held: Mapping[int, Sequence[str]],
     behind: Int64Array,
+    blind: npt.NDArray[np.float64],
 ) -> dict[str, Rate | None]:
-    """Return what the links of targets are worth, given the truth."""
+    """Return what the links of targets are worth, given the truth and each one's blind chance."""
     right, learned = [], []
     for link, target in zip(links, guess.targets, strict=True):
         hits = int((behind[list(link.named)] == target).sum()) if link.named else 0
-        right.append(hits / max(len(link.named), 1))
+        right.append(min(hits / (max(len(link.named), 1) * link.each), 1.0))
         learned.append(bool(link.learned) and set(link.learned) <= set(held[target]))
-    figures = _figures(links, guess.k)
-    return {"named": _share(right), **figures, "learned": _share(learned)}
+    return {
+        "named": mean(right),
+        "advantage": advantage(right, blind, np.ones(len(right))),
+        **_figures(links, guess.k),
+        "learned": mean(learned),
+    }
 
 
 def _figures(links: Sequence[Link], k: int) -> dict[str, Rate | None]:
     """Return what the adversary can say without knowing the truth."""
     candidates = [link.candidates for link in links]
     return {
-        "sure": _share([link.chance for link in links]),
-        "single": _share([number == 1 for number in candidates]),
-        "below_k": _share([0 < number < k for number in candidates]),
-        "found": _share([number > 0 for number in candidates]),
-        "candidates": mean_rate(candidates),
+        "sure": mean([link.chance for link in links]),
+        "single": mean([number == 1 for number in candidates]),
+        "below_k": mean([0 < number < k for number in candidates]),
+        "found": mean([number > 0 for number in candidates]),
+        "candidates": mean_error(candidates),
     }
-
-
-def _share(values: Sequence[float]) -> Rate | None:
-    return Rate.sampled(min(float(sum(values)), len(values)), len(values)) if values else None
-
-
-def mean_rate(values: Sequence[float], *, most: float = float("inf")) -> Rate | None:
-    """Return the mean of independent values with its normal 95% interval, between 0 and `most`.
-
-    >>> mean_rate([1, 3]).value, mean_rate([]), mean_rate([2.0, 2.0]).high
-    (2.0, None, 2.0)
-    """
-    if not len(values):
-        return None
-    array = np.asarray(values, dtype=np.float64)
-    mean = float(array.mean())
-    spread = float(array.std(ddof=1)) if len(array) > 1 else 0.0
-    half = NORMAL * spread / sqrt(len(array))
-    return Rate(value=mean, low=max(mean - half, 0.0), high=min(mean + half, most), exact=False)
 
 
 def _lacking(
@@ -209,6 +197,6 @@ def _lacking(
         if asked:
             bits.append(seen[known])
     return {
-        "equivocation": mean_rate(bits, most=1.0),
+        "equivocation": mean(bits),
         "equivocation_before": Rate.counted(float(np.mean(before))),
     }

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from setveil.attack.noise_filter import NoiseFilter, NoiseGuess
 from setveil.attack.spectral import Spectrum
 from setveil.errors import InputError, NotApplicable
-from setveil.measure.interval import Rate, ratio
+from setveil.measure.interval import Rate, advantage, clustered_share, mean_error, reduction
 from setveil.measure.public_records import same_release
 from setveil.measure.score import score
 from setveil.release.perturbed_worlds import posterior_shares
@@ -51,10 +51,10 @@ def noise_removed(
         raise InputError("the tables have different shapes, or no rows", fix="line them up")
     left = ((guess - truth) ** 2).sum(axis=1)
     before = ((shown - truth) ** 2).sum(axis=1)
-    rate = ratio(left, before)
+    rate = reduction(left, before)
     if rate is None:
         raise NotApplicable("what was published has no noise")
-    return _less(rate)
+    return rate
 
 
 def score_filter(
@@ -139,7 +139,8 @@ def score_noise(
         also for ``_alone`` (Bayes' rule for each item by itself, from its estimated frequency)
         and ``_published`` (believing the release). ``noise_removed_control``: the same attack
         where the cells of each item were exchanged between records, so that nothing goes
-        together; it should not exceed ``noise_removed_alone`` by more than chance.
+        together; it should not exceed ``noise_removed_alone`` by more than chance. ``advantage``:
+        the share of what ``_alone`` leaves wrong that the attack removes.
 
     Examples
     --------
@@ -181,14 +182,15 @@ def score_noise(
     wrong = {name: part[:, 1] + part[:, 2] - 2 * part[:, 0] for name, part in joined.items()}
     rates: dict[str, Rate | None] = {}
     for name in ("", "_alone"):
-        left = ratio(wrong[name], wrong["_published"])
-        rates[f"noise_removed{name}"] = None if left is None else _less(left)
+        rates[f"noise_removed{name}"] = reduction(wrong[name], wrong["_published"])
+    mended = {name: wrong["_published"] - wrong[name] for name in ("", "_alone")}
+    rates["advantage"] = advantage(mended[""], mended["_alone"], wrong["_published"])
     rates["noise_removed_control"] = _control(guess, form, lined, attacked)
     for name, part in joined.items():
         right, said_true, true = part.T
-        rates[f"precision{name}"] = ratio(right, said_true)
-        rates[f"recall{name}"] = ratio(right, true)
-        rates[f"f1{name}"] = ratio(2 * right, said_true + true)
+        rates[f"precision{name}"] = clustered_share(right, said_true)
+        rates[f"recall{name}"] = clustered_share(right, true)
+        rates[f"f1{name}"] = clustered_share(2 * right, said_true + true)
     return rates
 
 
@@ -214,8 +216,7 @@ def _control(
     method = NoiseFilter(method=guess.method)
     spectrum = method.spectrum(lambda: iter([shown]), release.channel)
     [believed] = method.believed(lambda: iter([shown]), release.channel, spectrum)
-    left = ratio((believed != truth).sum(axis=1), (shown != truth).sum(axis=1))
-    return None if left is None else _less(left)
+    return reduction((believed != truth).sum(axis=1), (shown != truth).sum(axis=1))
 
 
 def _cells(lined: TransactionTable, names: tuple[str, ...], first: int, last: int) -> Cells:
@@ -231,11 +232,7 @@ def _cells(lined: TransactionTable, names: tuple[str, ...], first: int, last: in
 
 
 def _root(squares: Floats) -> Rate:
-    rate = ratio(squares, np.ones(len(squares)))
+    """Return the root of a mean of squares, which are skewed."""
+    rate = mean_error(squares)
     assert rate is not None
     return Rate(value=rate.value**0.5, low=rate.low**0.5, high=rate.high**0.5, exact=False)
-
-
-def _less(rate: Rate) -> Rate:
-    """Return what is missing to 1."""
-    return Rate(value=1 - rate.value, low=1 - rate.high, high=1 - rate.low, exact=rate.exact)

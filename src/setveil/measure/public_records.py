@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from setveil.attack.public_records import PublicRecordsGuess, likelihoods, place_of_truth
 from setveil.errors import InputError, NotApplicable
-from setveil.measure.interval import Rate, ratio
+from setveil.measure.interval import Rate, mean
 from setveil.measure.score import must_be_about, score
 from setveil.release.perturbed import PerturbedRelease
 
@@ -76,10 +76,10 @@ def score_public_records(
     rates = dict(score_ranks(ranks, firsts, int(copies.sum()), control=control))
     sure = np.array(guess.chances) >= SURE
     found = np.array(guess.named, dtype=np.int64) == truth
-    rates["among"] = _share(among)
-    rates["sure"] = _share(sure[among])
-    rates["precision"] = _share(found[sure & among])
-    rates["sure_absent"] = _share(sure[~among])
+    rates["among"] = mean(among)
+    rates["sure"] = mean(sure[among])
+    rates["precision"] = mean(found[sure & among])
+    rates["sure_absent"] = mean(sure[~among])
     return rates
 
 
@@ -117,17 +117,14 @@ def score_ranks(
     (0.5, 0.2, 0.25)
     """
     place = np.asarray(ranks, dtype=np.float64)
-    first = np.asarray(firsts, dtype=np.float64)
     if not len(place):
         return dict.fromkeys(("first", "first_random", "first_control", "rank"))
     others = max(candidates - 1, 1)
-    above = ratio((place - 1) / others, np.ones(len(place)))
-    blind = None if control is None else np.asarray(control, dtype=np.float64)
     return {
-        "first": Rate.sampled(float(first.sum()), len(first)),
+        "first": mean(firsts),
         "first_random": Rate.counted(1 / candidates),
-        "first_control": None if blind is None else Rate.sampled(float(blind.sum()), len(blind)),
-        "rank": above,
+        "first_control": None if control is None else mean(control),
+        "rank": mean((place - 1) / others),
     }
 
 
@@ -144,7 +141,3 @@ def same_release(
             fix="give the key that was written with the release, and its original",
         )
     return release
-
-
-def _share(good: npt.NDArray[np.bool_]) -> Rate | None:
-    return Rate.sampled(int(good.sum()), len(good)) if len(good) else None

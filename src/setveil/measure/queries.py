@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.errors import NotApplicable, ParameterError
+from setveil.measure.interval import Rate, mean_error
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
@@ -52,8 +53,8 @@ of an item that three people have does not outweigh everything else."""
 class QueryError:
     """The mean relative error over count queries, with its 95% interval.
 
-    `low` and `high` are the mean less and plus 1.96 standard errors over the drawn queries, cut
-    at 0; for given queries nothing was drawn, and both equal `value`.
+    `low` and `high` are for the drawn queries, see :func:`~setveil.measure.interval.mean_error`;
+    for given queries nothing was drawn, and both equal `value`.
     """
 
     value: float
@@ -126,13 +127,10 @@ def query_error(
     """
     held = np.asarray(actual, dtype=np.float64)
     errors = np.abs(np.asarray(estimates) - held) / np.maximum(held, SANITY * records)
-    value = float(errors.mean())
-    spread = 0.0
-    if drawn and len(errors) > 1:
-        spread = 1.96 * float(errors.std(ddof=1)) / len(errors) ** 0.5
-    return QueryError(
-        value=value, low=max(value - spread, 0.0), high=value + spread, queries=len(errors)
-    )
+    # An answer of 0 has an error of 1: about so large is one that no drawn query met.
+    rate = mean_error(errors, usual=1.0) if drawn else Rate.counted(float(errors.mean()))
+    assert rate is not None  # there is at least one query
+    return QueryError(value=rate.value, low=rate.low, high=rate.high, queries=len(errors))
 
 
 def average_relative_error(

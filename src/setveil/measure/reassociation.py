@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.errors import InputError, NotApplicable
-from setveil.measure.elimination import drawn_tables, interval
+from setveil.measure.interval import advantage, clustered_share, difference
 from setveil.measure.protected_itemsets import ProtectedItemsets
+from setveil.measure.random_attachments import Attachments, Share, count_attachments
 from setveil.measure.rebuilt_records import PARTS, Rebuilt, Row, rebuilt_records
 from setveil.measure.score import must_be_about, score
 from setveil.measure.word_mover import WordMover
@@ -36,19 +37,6 @@ SCORES = ("accuracy", "precision", "transaction_breakage", "km_breakage", "wmd")
 """What is said for every part of the release."""
 
 
-class Share(NamedTuple):
-    """A count and what it is a share of, for each cluster.
-
-    Parameters
-    ----------
-    part, whole
-        Arrays of the same length.
-    """
-
-    part: Floats
-    whole: Floats
-
-
 @score.register(ReassociationGuess)
 def score_reassociation(
     guess: ReassociationGuess,
@@ -63,8 +51,7 @@ def score_reassociation(
     """Return how right the records are that an attack put together, beside two baselines.
 
     Rows with equal anchors are interchangeable: each score takes the pairing of them with the
-    true records that is best for the attack. Intervals draw clusters anew; of a single one
-    nothing is said, and of few little.
+    true records that is best for the attack. Intervals count clusters: few say little.
 
     Parameters
     ----------
@@ -90,10 +77,12 @@ def score_reassociation(
 
         ``term_pair_precision``: of the pairs of term-chunk terms that are said to come from one
         record, the share that does. ``gain``, ``gain_records``, ``gain_terms``: the accuracy
-        above that of the baseline ``prior``.
+        above that of the baseline ``prior``. ``advantage``: the share of what attaching at random
+        misses that the attack gets; its interval counts records.
 
         The same for the baselines follows under the same names with ``_random``, which attaches
-        at random, and ``_prior``, which counts but knows no meaning.
+        at random (its accuracy is the exact mean over all draws), and ``_prior``, which counts but
+        knows no meaning.
 
     Examples
     --------
@@ -132,14 +121,9 @@ def score_reassociation(
             fix="attack this release again",
         )
     assert isinstance(release, DisassociatedRelease)
-    protected = None
-    if k is not None and m is not None:
-        try:
-            protected = ProtectedItemsets(original, release, k=k, m=m)
-        except NotApplicable:
-            protected = None  # too many to look at: said as "n/a"
+    protected = _protected(original, release, k, m)
     moved = None if relatedness is None else _moved(rebuilt, relatedness)
-    draws = drawn_tables(len(guess.clusters))
+    chance = _by_chance(rebuilt, release)
     found: Rates = {}
     shares: dict[str, dict[str, Share]] = {}
     for name, said in runs.items():
@@ -147,6 +131,9 @@ def score_reassociation(
             found |= {f"{each}_{name}": None for each in _names()}
             continue
         shares[name] = _counted(rebuilt[name], protected)
+        if name == "random":
+            clusters = len(rebuilt[name])
+            shares[name] |= {part: each.of_clusters(clusters) for part, each in chance.items()}
         shares[name]["term_pair_precision"] = _pairs(said, rebuilt[name])
         if moved is not None:
             shares[name] |= moved.shares[name]
@@ -154,14 +141,45 @@ def score_reassociation(
         for each in _names():
             share = shares[name].get(each)
             longest = 1.0 if moved is None or not each.startswith("wmd") else moved.longest
-            found[f"{each}{end}"] = None if share is None else _rate(share, draws, longest)
+            found[f"{each}{end}"] = (
+                None if share is None else clustered_share(share.part, share.whole, most=longest)
+            )
     for part in PARTS:
         accuracy = _named("accuracy", part)
-        prior = shares.get("prior", {}).get(accuracy)
+        own, prior = shares[""][accuracy], shares.get("prior", {}).get(accuracy)
         found[_named("gain", part)] = (
-            None if prior is None else _gain(shares[""][accuracy], prior, draws)
+            None
+            if prior is None
+            else difference(own.part, prior.part, own.whole, guessed_whole=prior.whole)
         )
+    pairs = chance.get("accuracy")
+    found["advantage"] = (
+        None if pairs is None else advantage(pairs.right, pairs.by_chance, pairs.true)
+    )
     return found
+
+
+def _protected(
+    original: TransactionTable, release: DisassociatedRelease, k: int | None, m: int | None
+) -> ProtectedItemsets | None:
+    """Return the itemsets that the release should keep apart; None where they are too many."""
+    if k is None or m is None:
+        return None
+    with suppress(NotApplicable):
+        return ProtectedItemsets(original, release, k=k, m=m)
+    return None
+
+
+def _by_chance(
+    rebuilt: Mapping[str, Sequence[Rebuilt]], release: DisassociatedRelease
+) -> dict[str, Attachments]:
+    """Return for each accuracy what chance gets right on average, beside what the attack has."""
+    if "random" not in rebuilt:
+        return {}
+    return {
+        _named("accuracy", part): count_attachments(rebuilt[""], rebuilt["random"], release, part)
+        for part in PARTS
+    }
 
 
 def _named(name: str, part: str) -> str:
@@ -171,30 +189,6 @@ def _named(name: str, part: str) -> str:
 def _names() -> list[str]:
     """Return the names of all scores of a run, in order."""
     return [*(_named(name, part) for name in SCORES for part in PARTS), "term_pair_precision"]
-
-
-def _rate(share: Share, draws: Floats, longest: float) -> Rate | None:
-    """Return a share over all clusters, with the interval that drawing them anew gives."""
-    whole = share.whole.sum()
-    if not whole:
-        return None
-    return interval(
-        float(share.part.sum() / whole), _drawn(share, draws), units=len(share.part), most=longest
-    )
-
-
-def _drawn(share: Share, draws: Floats) -> Floats:
-    parts, wholes = draws @ share.part, draws @ share.whole
-    return np.asarray(parts / np.where(wholes > 0, wholes, np.nan))
-
-
-def _gain(own: Share, prior: Share, draws: Floats) -> Rate | None:
-    """Return by how much one share exceeds another, both counted in the same drawn clusters."""
-    if not own.whole.sum() or not prior.whole.sum():
-        return None
-    value = float(own.part.sum() / own.whole.sum() - prior.part.sum() / prior.whole.sum())
-    drawn = _drawn(own, draws) - _drawn(prior, draws)
-    return interval(value, drawn, units=len(own.part), least=-1.0)
 
 
 # --- counting ---------------------------------------------------------------------------------

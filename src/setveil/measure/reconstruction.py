@@ -10,6 +10,7 @@ import numpy as np
 from setveil.data.table import TransactionTable
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.measure.images import Images, certain_table, images
+from setveil.measure.interval import mean_error
 from setveil.release.grouped import GroupedRelease
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ WIDEST = 20
 class ReconstructionError:
     """The mean divergence over drawn sets of items, with its 95% interval.
 
-    `low` and `high` are the mean less and plus 1.96 standard errors over the draws, cut at 0.
+    For `low` and `high` see :func:`~setveil.measure.interval.mean_error`.
     """
 
     value: float
@@ -163,11 +164,9 @@ def mean_reconstruction_error(
         secret = groups.sensitive[rng.integers(len(groups.sensitive))]
         chosen = rng.choice(ordinary, size, replace=False, p=chances)
         errors[place] = cut.divergence(secret, [names[i] for i in chosen.tolist()])
-    mean = float(errors.mean())
-    spread = 1.96 * float(errors.std(ddof=1)) / draws**0.5 if draws > 1 else 0.0
-    return ReconstructionError(
-        value=mean, low=max(mean - spread, 0.0), high=mean + spread, draws=draws
-    )
+    rate = mean_error(errors, usual=1.0)
+    assert rate is not None  # there is at least one draw
+    return ReconstructionError(value=rate.value, low=rate.low, high=rate.high, draws=draws)
 
 
 def _groups(release: Release) -> GroupedRelease:

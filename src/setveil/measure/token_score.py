@@ -8,7 +8,7 @@ import numpy as np
 
 from setveil.attack.token_frequency import TokenGuess
 from setveil.errors import InputError, NotApplicable
-from setveil.measure.interval import Rate
+from setveil.measure.interval import Rate, clustered_share
 from setveil.measure.score import must_be_about, score
 from setveil.release.encoded import EncodedRelease
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from setveil.release.base import Key, Release
 
 SURE = 0.9
-DRAWS = 1000
-"""How often tags are drawn anew for the interval of a share of occurrences."""
 
 
 @score.register(TokenGuess)
@@ -109,17 +107,8 @@ def _share(good: set[str], of: list[str]) -> Rate | None:
     return Rate.sampled(sum(tag in good for tag in of), len(of)) if of else None
 
 
-def _occurrences(release: EncodedRelease, truth: Mapping[str, str], right: set[str]) -> Rate:
-    """Return the share of occurrences that were read; its interval draws tags anew."""
-    supports = release.supports()
+def _occurrences(release: EncodedRelease, truth: Mapping[str, str], right: set[str]) -> Rate | None:
+    """Return the share of occurrences that were read: those of one tag are read all or none."""
     numbers = [release.vocabulary.number(tag) for tag in truth]
-    weights = supports[numbers].astype(np.float64)
-    good = np.array([tag in right for tag in truth])
-    rng = np.random.default_rng(0)
-    shares = np.empty(DRAWS)
-    for draw in range(DRAWS):
-        chosen = rng.integers(0, len(weights), len(weights))
-        shares[draw] = weights[chosen][good[chosen]].sum() / weights[chosen].sum()
-    low, high = np.quantile(shares, [0.025, 0.975]).tolist()
-    value = float(weights[good].sum() / weights.sum())
-    return Rate(value=value, low=min(low, value), high=max(high, value), exact=False)
+    occurrences = release.supports()[numbers].astype(np.float64)
+    return clustered_share(occurrences * [tag in right for tag in truth], occurrences)

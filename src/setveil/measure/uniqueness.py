@@ -37,7 +37,7 @@ def uniqueness(
     one.
 
     With one known item, and wherever the itemsets are few enough to be counted, the rate is
-    exact; otherwise it is estimated from independent draws, with a 95% Wilson interval.
+    exact; otherwise it is estimated from independent draws, with a 95% interval.
 
     Parameters
     ----------

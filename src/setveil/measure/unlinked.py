@@ -9,13 +9,14 @@ import numpy as np
 
 from setveil.errors import NotApplicable
 from setveil.measure.images import Images, Shown, certain_table, images, shown_classes
-from setveil.measure.interval import Rate
+from setveil.measure.interval import clustered_share
 from setveil.release.encoded import EncodedRelease
 from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:
     from setveil.data.table import Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
+    from setveil.measure.interval import Rate
     from setveil.release.base import Key
 
 
@@ -66,7 +67,8 @@ def profile_link(
     another profile of the person than a stranger's does: 0.5 says that nothing links them, 1 that
     everything does. Fields are what items link: profiles that share an item are of one.
     Profiles are related as far as their items occur together more often than by chance, in the
-    records of everybody else: the strongest knowledge of which interests go together.
+    records of everybody else: the strongest knowledge of which interests go together. The
+    interval counts people, not pairs of profiles.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def profile_link(
     several = filled[np.bincount(owner)[owner] > 1]
     fields = field_of[filled]
     together = _Together(original)
-    wins, compared = 0.0, 0
+    wins, compared = np.zeros(len(original)), np.zeros(len(original))
     for one in rng.choice(several, pairs).tolist() if len(several) else ():
         person = key.records[one]
         own = int(rng.choice(filled[(owner == person) & (filled != one)]))
@@ -106,17 +108,16 @@ def profile_link(
         if not len(strangers):
             continue
         other = int(rng.choice(strangers))
-        compared += 1
+        compared[person] += 1
         mine, strange = (
             together.relatedness(_names(release, one), _names(release, each), gone=(person, whose))
             for each, whose in ((own, person), (other, key.records[other]))
         )
-        wins += 1.0 if mine > strange else 0.5 if mine == strange else 0.0
-    if not compared:
+        wins[person] += 1.0 if mine > strange else 0.5 if mine == strange else 0.0
+    rate = clustered_share(wins, compared)
+    if rate is None:
         raise NotApplicable("nobody has two profiles, so there is nothing to link")
-    rate = wins / compared
-    spread = 1.96 * (rate * (1 - rate) / compared) ** 0.5
-    return Rate(value=rate, low=max(rate - spread, 0.0), high=min(rate + spread, 1.0), exact=False)
+    return rate
 
 
 def _fields(release: SplitRelease) -> Int64Array:

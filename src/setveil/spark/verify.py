@@ -146,7 +146,8 @@ class _Clusters:
 
 
 def _badness(verdict: Verdict) -> tuple[bool, bool, str]:
-    return verdict.holds, verdict.exact, verdict.reason
+    """Return what sorts verdicts: certainly violated, perhaps violated, perhaps kept, kept."""
+    return verdict.holds, verdict.exact == verdict.holds, verdict.reason
 
 
 def _disassociated(guarantee: Disassociated, chunks: DistributedChunks) -> Verdict:

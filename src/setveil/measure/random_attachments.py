@@ -1,0 +1,172 @@
+"""What attaching the pieces of a disassociated release at random gets right, on average."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from setveil.measure.rebuilt_records import Rebuilt
+    from setveil.release.disassociated import DisassociatedRelease
+
+Floats = npt.NDArray[np.float64]
+
+
+class Share(NamedTuple):
+    """A count and what it is a share of, for each cluster: arrays of the same length."""
+
+    part: Floats
+    whole: Floats
+
+
+class Attachments(NamedTuple):
+    """Attachments counted for each true record that has any: arrays of the same length.
+
+    Records with equal anchors cannot be told apart. Each has an equal share of what is right for
+    all of them that hold a term.
+
+    Parameters
+    ----------
+    cluster
+        The place of its cluster in the guess.
+    right
+        How many of its attachments the attack has right.
+    by_chance
+        How many attaching at random gets right, on average over all its draws.
+    true
+        How many it has.
+    """
+
+    cluster: npt.NDArray[np.int64]
+    right: Floats
+    by_chance: Floats
+    true: Floats
+
+    def of_clusters(self, clusters: int) -> Share:
+        """Return what chance gets right in each cluster, and of how many."""
+        columns = (self.by_chance, self.true)
+        part, whole = (np.bincount(self.cluster, each, minlength=clusters) for each in columns)
+        return Share(part.astype(np.float64), whole.astype(np.float64))
+
+
+class Spread(NamedTuple):
+    """Where random attachment puts a term: into `copies` of `rows` rows."""
+
+    rows: int
+    copies: int
+
+
+def count_attachments(
+    rebuilt: Sequence[Rebuilt],
+    at_random: Sequence[Rebuilt],
+    release: DisassociatedRelease,
+    part: str = "",
+) -> Attachments:
+    """Count what an attack has right beside the exact mean of what chance has right.
+
+    A term goes to any of its rows alike. So the number of rows of an anchor that get it is
+    hypergeometric, and of these as many are right as rows of the anchor hold it.
+
+    Parameters
+    ----------
+    rebuilt
+        What the attack said, beside the truth.
+    at_random
+        The same of one draw of random attachment, which tells how often a term is attached.
+    release
+        What was attacked.
+    part
+        Which part of it counts: see :data:`~setveil.measure.rebuilt_records.PARTS`.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.measure.rebuilt_records import Rebuilt, Row
+    >>> from setveil.release import Plan, publish_disassociated
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["rash"]])
+    >>> plan = Plan(records=[0, 1, 2], domains=((0, 2),), terms=(1,))
+    >>> release, _ = publish_disassociated(table, [plan])
+    >>> none, gout = frozenset(), frozenset({"gout"})
+    >>> true = [Row(frozenset({"flu"}), none, gout), Row(frozenset({"flu"}), none, none),
+    ...         Row(frozenset({"rash"}), none, none)]
+    >>> found = count_attachments([Rebuilt(0, true, true)], [Rebuilt(0, true, true)], release)
+    >>> found.right.tolist(), found.by_chance.round(3).tolist(), found.true.tolist()
+    ([1.0], [0.667], [1.0])
+    """
+    shared = _shared_spreads(release)
+    held = list[tuple[int, int, int]]()  # a record that holds a term: cluster, record, question
+    questions = list[tuple[int, int, int, int, int]]()
+    record = 0
+    for place, (each, drawn) in enumerate(zip(rebuilt, at_random, strict=True)):
+        spread = _own_spreads(release, each.cluster, drawn) | shared.get(each.cluster, {})
+        for true, said in each.by_anchor():
+            needed, given = (
+                Counter(term for row in rows for term in row.attached(part))
+                for rows in (true, said)
+            )
+            number = {term: len(questions) + i for i, term in enumerate(needed)}
+            for term, holders in needed.items():
+                questions.append((*spread[term], len(true), holders, min(holders, given[term])))
+            for row in true:
+                held += [(place, record, number[term]) for term in row.attached(part)]
+                record += 1
+    cluster, owner, question = np.array(held, dtype=np.int64).reshape(-1, 3).T
+    *asked, right = np.array(questions, dtype=np.int64).reshape(-1, 5).T
+    alike = asked[-1]  # records that hold the term behind the anchor: at least one
+    _, first, unit = np.unique(owner, return_index=True, return_inverse=True)
+    return Attachments(
+        cluster[first],
+        *(
+            np.bincount(unit, share[question], minlength=len(first)).astype(np.float64)
+            for share in (right / alike, expected_hits(*asked) / alike, np.ones(len(right)))
+        ),
+    )
+
+
+def expected_hits(
+    rows: npt.ArrayLike, copies: npt.ArrayLike, own: npt.ArrayLike, most: npt.ArrayLike
+) -> Floats:
+    """Return the mean of min(X, most), where X of `own` rows are among `copies` drawn of `rows`.
+
+    >>> expected_hits([3], [1], [2], [1]).round(3).tolist(), expected_hits([4], [2], [2], [1])
+    ([0.667], array([0.83333333]))
+    """
+    from scipy.stats import hypergeom  # noqa: PLC0415  (start-up time)
+
+    population, drawn, marked, cap = (np.asarray(each) for each in (rows, copies, own, most))
+    mean = np.zeros(len(population))
+    for number in range(1, int(cap.max(initial=0)) + 1):
+        there = cap >= number
+        mean[there] += hypergeom.sf(number - 1, population[there], marked[there], drawn[there])
+    return mean
+
+
+def _held(subrecords: Sequence[Sequence[str]]) -> Counter[str]:
+    return Counter(term for row in subrecords for term in row)
+
+
+def _own_spreads(release: DisassociatedRelease, number: int, drawn: Rebuilt) -> dict[str, Spread]:
+    """Return for each term of a cluster's own chunks to how many of its rows it is attached."""
+    cluster = release.cluster(number)
+    attached = Counter(term for row in drawn.said for term in row.terms)
+    held = Counter({term: attached[term] for term in cluster.terms})
+    for chunk in cluster.chunks:
+        held.update(_held(chunk.subrecords))
+    return {term: Spread(cluster.size, copies) for term, copies in held.items()}
+
+
+def _shared_spreads(release: DisassociatedRelease) -> dict[int, dict[str, Spread]]:
+    """Return for each cluster the terms that it shares, attached in any of the clusters."""
+    starts = release.cluster_starts
+    found: dict[int, dict[str, Spread]] = {}
+    for chunk in release.shared:
+        records = int(starts[chunk.last] - starts[chunk.first])
+        held = {term: Spread(records, n) for term, n in _held(chunk.subrecords).items()}
+        for number in range(chunk.first, chunk.last):
+            found.setdefault(number, {}).update(held)
+    return found

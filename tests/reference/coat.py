@@ -1,7 +1,7 @@
 """COAT and PCTA with plain sets and exact fractions, straight from their descriptions."""
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 
 def parts(itemset):
@@ -29,6 +29,7 @@ class Recoding:
         self.privacy = [frozenset(p) for p in privacy]
         self.utility = [frozenset(u) for u in utility] if utility is not None else None
         self.gone = set()
+        self.closed = set()
 
     def support(self, part):
         return sum(all(group & row for group in part) for row in self.rows)
@@ -52,6 +53,8 @@ class Recoding:
         return min(rare, key=lambda part: (-self.support(part), number[part]))
 
     def partners(self, group):
+        if group <= self.closed:
+            return []
         if self.utility is None:
             return [other for other in self.groups if other != group]
         together = next((u for u in self.utility if group <= u), group)
@@ -81,6 +84,12 @@ class Recoding:
         self.groups -= {group, other}
         self.groups.add(group | other)
 
+    def dissolve(self, group):
+        """Publish the members as they are, and join them no more."""
+        self.groups.remove(group)
+        self.groups |= {frozenset([item]) for item in group}
+        self.closed |= group
+
     def suppress(self, group):
         self.groups.remove(group)
         self.gone |= group
@@ -98,13 +107,15 @@ def coat(rows, privacy, utility, k, objective):
         mergers = state.mergers(rarest, part, objective)
         if mergers:
             state.merge(*min(mergers, key=lambda m: m[:3])[3:])
+        elif len(rarest) > 1:
+            state.dissolve(rarest)
         else:
             state.suppress(rarest)
     return state.groups, state.gone
 
 
 def pcta(rows, privacy, utility, k, objective):
-    """Return the generalized items, or None where nothing is left to join."""
+    """Return the generalized items, or None where nothing is left to join this way."""
     state = Recoding(rows, privacy, utility, k)
     while broken := state.broken():
         image = min(
@@ -116,3 +127,50 @@ def pcta(rows, privacy, utility, k, objective):
             return None
         state.merge(*min(mergers, key=lambda m: m[:3])[3:])
     return state.groups
+
+
+def partitions(items):
+    """Yield every way to part a list of items into non-empty groups."""
+    if not items:
+        yield []
+        return
+    first, *rest = items
+    for groups in partitions(rest):
+        yield [[first], *groups]
+        for place, group in enumerate(groups):
+            yield [*groups[:place], [first, *group], *groups[place + 1 :]]
+
+
+def recodings(left, utility):
+    """Yield every set of generalized items that publishes the items `left`, as frozensets."""
+    sets = [set(left)] if utility is None else [set(u) & set(left) for u in utility]
+    alone = set(left).difference(*sets)
+    choices = [partitions(sorted(u)) for u in sets if u]
+    for chosen in product(*choices):
+        groups = {frozenset(group) for part in chosen for group in part}
+        yield groups | {frozenset([item]) for item in alone}
+
+
+def is_kept(rows, privacy, groups, k):
+    """Tell whether no part of a constraint's image is held by some, but fewer than k records."""
+    published = [frozenset(group for group in groups if group & set(row)) for row in rows]
+    for itemset in privacy:
+        image = frozenset(group for group in groups if group & set(itemset))
+        for part in parts(image):
+            if 0 < sum(part <= row for row in published) < k:
+                return False
+    return True
+
+
+def least_suppressed(rows, privacy, utility, k):
+    """Return how few items any recoding that keeps the constraints suppresses.
+
+    All recodings are tried, those that suppress fewest first.
+    """
+    items = sorted({item for row in rows for item in row})
+    for number in range(len(items) + 1):
+        for gone in combinations(items, number):
+            left = [item for item in items if item not in gone]
+            if any(is_kept(rows, privacy, groups, k) for groups in recodings(left, utility)):
+                return number
+    raise AssertionError("suppressing every item keeps every constraint")

@@ -100,38 +100,134 @@ def safe(records, k, m, cap):
     """Return domains, terms and deletions (place, item) with no chunk item in more than `cap`.
 
     The sub-records come first from which least is lost: those of fewest items, but with nothing
-    else to fill a record, an item alone in its sub-record last.
+    else to fill a record, an item alone in its sub-record last. Where items have to go to the
+    terms, it is tried again with items in domains of their own, and kept if that loses less.
     """
-    records = [set(record) for record in records]
-    domains, terms = vertical(records, k, m)
-    order = [item for domain in domains for item in domain]
-    full = supports(records)
-    order.sort(key=lambda item: (-full[item], item))
-    gone = set()
+    full, rare = supports(records), vertical(records, k, m)[1]
+    plain = SafeCluster(records, k, m, cap).made(apart=False)
+    if plain[1] == rare:
+        return plain
 
-    def demote(domain, item):
-        domain.remove(item)
-        terms.add(item)
-        for place, what in [pair for pair in gone if pair[1] == item]:
-            records[place].add(what)
-            gone.discard((place, what))
+    def lost(way):
+        return sum(full[item] for item in way[1] - rare) + 2 * len(way[2])
 
-    while True:
-        domains[:] = [domain for domain in domains if domain]
-        counts = supports(records)
-        if narrows(records, domains, terms, k, m):
-            last = domains[-1]
-            demote(last, min(last, key=lambda item: (counts[item], -order.index(item))))
-            continue
-        if not domains or (len(domains) == 1 and not terms):
-            return domains, terms, gone
-        over = [item for domain in domains for item in domain if counts[item] > cap]
-        if not over:
-            return domains, terms, gone
-        item = min(over, key=lambda item: (-counts[item], order.index(item)))
-        domain = next(domain for domain in domains if item in domain)
-        if not _thin_out(records, domain, item, gone, cap=cap, k=k, m=m, alone=bool(terms)):
-            demote(domain, item)
+    return min(plain, SafeCluster(records, k, m, cap).made(apart=True), key=lost)
+
+
+class SafeCluster:
+    """A cluster on the way to safe chunks; `gone` are its deletions (place, item)."""
+
+    def __init__(self, records, k, m, cap):
+        self.records = [set(record) for record in records]
+        self.k, self.m, self.cap = k, m, cap
+        self.domains, self.terms = vertical(self.records, k, m)
+        full = supports(self.records)
+        self.order = sorted(
+            (item for domain in self.domains for item in domain),
+            key=lambda item: (-full[item], item),
+        )
+        self.gone = set()
+
+    def put_back(self, item):
+        for place, what in [pair for pair in self.gone if pair[1] == item]:
+            self.records[place].add(what)
+            self.gone.discard((place, what))
+
+    def thin_out(self, item):
+        domain = next(domain for domain in self.domains if item in domain)
+        how = {"cap": self.cap, "k": self.k, "m": self.m, "alone": bool(self.terms)}
+        return _thin_out(self.records, domain, item, self.gone, **how)
+
+    def demote(self, item):
+        self.domains = _without(self.domains, item)
+        self.terms.add(item)
+        self.put_back(item)
+
+    def mend_narrow(self, *, apart):
+        """Make sub-records enough, or as many as records, or give up an item."""
+        counts = supports(self.records)
+        rarest = min(self.domains[-1], key=lambda i: (counts[i], -self.order.index(i)))
+        if apart:
+            wide = _widened(self.records, self.domains, self.order, self.k, self.m)
+            if wide:
+                self.domains = wide
+                return
+            if excess(self.records, self.domains) < counts[rarest] and _thin_to_one(
+                self.records, self.domains, self.order, self.gone, self.k
+            ):
+                return
+        self.demote(rarest)
+
+    def mend_frequent(self, item, *, apart):
+        """Take an item out of enough records, where it stands or else apart, or give it up."""
+        if self.thin_out(item):
+            return
+        self.put_back(item)
+        if apart and [item] not in self.domains:
+            self.domains = [*_without(self.domains, item), [item]]
+            if self.thin_out(item):
+                return
+        self.demote(item)
+
+    def made(self, *, apart):
+        while True:
+            if narrows(self.records, self.domains, self.terms, self.k, self.m):
+                self.mend_narrow(apart=apart)
+                continue
+            counts = supports(self.records)
+            over = [i for domain in self.domains for i in domain if counts[i] > self.cap]
+            if not over or (len(self.domains) == 1 and not self.terms):
+                return self.domains, self.terms, self.gone
+            item = min(over, key=lambda item: (-counts[item], self.order.index(item)))
+            self.mend_frequent(item, apart=apart)
+
+
+def _without(domains, item):
+    """Return the domains without an item, and without one that it leaves empty."""
+    left = [[other for other in domain if other != item] for domain in domains]
+    return [domain for domain in left if domain]
+
+
+def _widened(records, domains, order, k, m):
+    """Return domains with one item, or else several, set apart, so that nothing is narrowed."""
+    items = [
+        item
+        for domain in reversed(domains)
+        for item in sorted(domain, key=order.index, reverse=True)
+    ]
+    for item in items:
+        tried = [*_without(domains, item), [item]]
+        if [item] not in domains and not narrows(records, tried, set(), k, m):
+            return tried
+    tried = domains
+    for item in items:
+        if [item] not in tried:
+            tried = [*_without(tried, item), [item]]
+            if not narrows(records, tried, set(), k, m):
+                return tried
+    return None
+
+
+def _thin_to_one(records, domains, order, gone, k):
+    """Delete items that are alone in their sub-records until each record has one sub-record."""
+    tried, taken = [set(record) for record in records], set()
+    while excess(tried, domains):
+        counts = supports(tried)
+        fits = [
+            (-counts[item], order.index(item), place, item)
+            for domain in domains
+            for item in domain
+            for place, record in enumerate(tried)
+            if counts[item] > k and len(record) > 1 and record & set(domain) == {item}
+        ]
+        if not fits:
+            return False
+        *_, place, item = min(fits)
+        tried[place].discard(item)
+        taken.add((place, item))
+    records[:] = tried
+    gone |= taken
+    return True
 
 
 def _thin_out(records, domain, item, gone, *, cap, k, m, alone):

@@ -1,5 +1,7 @@
 """VPAKm as an anonymizer: parts of the item domain, then what lies across them."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from tests.reference.km import (
     is_km_anonymous,
     optimal_reference,
     published_ncp,
+    recoded,
 )
 from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
@@ -48,22 +51,86 @@ def test_50000_random_instances():
         assert is_km_anonymous(published(result), k, m)
 
 
-def test_one_part_is_apriori():
+def can_be_split(rows, image, tree, k, m):
+    """List the nodes of a cut that could be replaced by their children, by recounting."""
+    found = []
+    for node in {v for v in image.values() if tree.children[v]}:
+        finer = {
+            leaf: next(v for v in tree.up(leaf) if v == leaf or tree.parents[v] == node)
+            if above == node
+            else above
+            for leaf, above in image.items()
+        }
+        if is_km_anonymous(recoded(rows, finer), k, m):
+            found.append(node)
+    return found
+
+
+def test_no_published_node_can_be_split():
+    seen = 0
+    for number, (rows, parents, k, m) in enumerate(instances(300, seed=25)):
+        result = run(rows, k, m, Taxonomy.from_parents(parents), 1 + number % 8)
+        tree, leaves = Tree(parents).for_rows([sorted(set(row)) for row in rows])
+        image = {
+            item: next(v for v in tree.up(item) if v in nodes)
+            for row, nodes in zip(leaves, published(result), strict=True)
+            for item in row
+        }
+        assert not can_be_split(leaves, image, tree, k, m)
+        seen += any(tree.children[v] for v in image.values())
+    assert seen > 60
+
+
+def test_one_part_is_apriori_made_more_specific():
     for rows, parents, k, m in instances(200, seed=23, bushy=True):
         result = run(rows, k, m, Taxonomy.from_parents(parents), 1)
         lost = assert_safe(result, rows, parents, k, m)
-        assert lost == apriori_reference(rows, Tree(parents), k, m).ncp
+        before = apriori_reference(rows, Tree(parents), k, m).ncp
+        changed = any(step.action == "specialize" for step in result.log)
+        assert lost < before if changed else lost == before
         assert result.figures["parts"] == 1
 
 
-def test_close_to_the_optimum():
-    losses = []
-    for rows, parents, k, m in instances(300, seed=24, bushy=True):
-        result = run(rows, k, m, Taxonomy.from_parents(parents), 3)
-        lost = assert_safe(result, rows, parents, k, m)
-        losses.append((lost, optimal_reference(rows, Tree(parents), k, m).ncp))
-    assert all(loss >= best for loss, best in losses)
-    assert sum(loss for loss, _ in losses) / sum(best for _, best in losses) < 1.03
+def test_repairs_that_meet_at_the_root_do_not_stay_there():
+    """Eight parts hold one leaf each; what they need together is c and d as one."""
+    tree = Taxonomy.from_parents(
+        {"a": "R", "x": "R", "c": "x", "d": "x", "y": "R", "b": "y", "e": "y"}
+    )
+    rows = [list(row) for row in ("ace", "bca", "dae", "cba", "cea", "eac")]
+    result = run(rows, 2, taxonomy=tree)
+    assert sum(step.cost for step in result.log) == pytest.approx(12 / 90)
+    assert [s.subject for s in result.log if s.action == "specialize"] == ["R", "y"]
+    assert result.promise.check(result.release).holds
+
+
+def shares_of_the_optimum(number, seed, parts):
+    """Return the loss as a multiple of the least, and the share of instances with the least."""
+    lost = least = Fraction(0)
+    best = total = 0
+    for rows, parents, k, m in instances(number, seed=seed, bushy=True):
+        result = run(rows, k, m, Taxonomy.from_parents(parents), parts)
+        here = assert_safe(result, rows, parents, k, m)
+        optimum = optimal_reference(rows, Tree(parents), k, m).ncp
+        assert here >= optimum
+        lost, least = lost + here, least + optimum
+        best, total = best + (here == optimum), total + 1
+    return float(lost / least), best / total
+
+
+@pytest.mark.parametrize("parts", [3, 8])
+def test_close_to_the_optimum(parts):
+    ratio, best = shares_of_the_optimum(300, 24, parts)
+    assert ratio < 1.002
+    assert best >= 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [3, 8])
+def test_close_to_the_optimum_in_5000_instances(parts):
+    """Without the last step: 1.0065 and 1.1095 times the least on the first 1,000."""
+    ratio, best = shares_of_the_optimum(5000, 77, parts)
+    assert ratio < 1.001
+    assert best >= 0.995
 
 
 @given(

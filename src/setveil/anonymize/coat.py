@@ -16,6 +16,7 @@ from setveil.anonymize.set_recoding import (
     check_objective,
     published,
 )
+from setveil.anonymize.set_search import search_recoding
 from setveil.errors import InfeasibleError
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.registry import register
@@ -55,7 +56,10 @@ class Coat:
     A privacy constraint is an itemset that somebody may know; a utility constraint is a set of
     items that may be published as one. As long as a privacy constraint has a part that some, but
     fewer than k records show, its least supported generalized item is joined with another of the
-    same utility constraint, or suppressed where there is none.
+    same utility constraint, or suppressed where there is none. A generalized item that has taken in
+    its whole utility constraint and is still too rare is dissolved, and only its members that are
+    too rare are suppressed. If more items than `s` allows would be suppressed, other recodings are
+    searched for, on small data all of them.
 
     Parameters
     ----------
@@ -160,14 +164,22 @@ class Coat:
         Raises
         ------
         InfeasibleError
-            More items than `s` allows would have to be suppressed.
+            More items than `s` allows would be suppressed; the message says whether that is proven.
         """
         check_enough(table, self.k)
         itemsets, log = given_or_drawn(table, privacy, self.constrained, rng)
-        recoding = SetRecoding.of(table, itemsets, utility_sets(table, utility, itemsets), self.k)
-        log += self._mend(recoding, progress)
-        self._check_suppressed(recoding)
-        return published(table, recoding, itemsets, log)
+        utility_of = utility_sets(table, utility, itemsets)
+        recoding = SetRecoding.of(table, itemsets, utility_of, self.k)
+        steps = self._mend(recoding, progress)
+        allowed = floor(self.s * len(recoding.names))
+        if recoding.suppressed > allowed:
+            start = SetRecoding.of(table, itemsets, utility_of, self.k)
+            found = search_recoding(start, enough=allowed, below=recoding.suppressed)
+            if found.recoding is not None:
+                recoding, steps = found.recoding, found.log
+            if recoding.suppressed > allowed:
+                raise _too_many(recoding, allowed, proven=found.exhausted)
+        return published(table, recoding, itemsets, log + steps)
 
     def _mend(self, recoding: SetRecoding, progress: Progress | None) -> list[Step]:
         """Join and suppress until no constraint is broken."""
@@ -180,7 +192,10 @@ class Coat:
             rarest = min(breach.part, key=lambda group: (recoding.supports[group], group))
             reason = recoding.in_words(breach)
             merger = recoding.best_merger(rarest, breach, self.objective)
-            if merger is None:
+            if merger is None and recoding.sizes[rarest] > 1:
+                log.append(Step(action="dissolve", subject=recoding.title(rarest), reason=reason))
+                recoding.dissolve(rarest)
+            elif merger is None:
                 title = recoding.title(rarest)
                 recoding.suppress(rarest)
                 log.append(Step(action="suppress", subject=title, reason=reason))
@@ -189,14 +204,16 @@ class Coat:
                 log.append(recoding.step(kept, reason))
         return log
 
-    def _check_suppressed(self, recoding: SetRecoding) -> None:
-        items, gone = len(recoding.names), recoding.suppressed
-        if gone <= self.s * items:
-            return
-        needed = Fraction(ceil(Fraction(gone, items) * 1000), 1000)
-        raise InfeasibleError(
-            f"{gone:,} of {items:,} items would have to be suppressed, but s allows only "
-            f"{floor(self.s * items):,}",
-            fix=f"use s of at least {share_as_json(needed)}, a smaller k, or utility constraints "
-            "with more items",
-        )
+
+def _too_many(recoding: SetRecoding, allowed: int, *, proven: bool) -> InfeasibleError:
+    """Say that more items are suppressed than allowed, and whether that need be so."""
+    items, gone = len(recoding.names), recoding.suppressed
+    needed = Fraction(ceil(Fraction(gone, items) * 1000), 1000)
+    return InfeasibleError(
+        f"{gone:,} of {items:,} items would have to be suppressed, but s allows only {allowed:,}"
+        if proven
+        else f"the best release found suppresses {gone:,} of {items:,} items, but s allows only "
+        f"{allowed:,}",
+        fix=f"use s of at least {share_as_json(needed)}, a smaller k, or utility constraints "
+        "with more items",
+    )

@@ -12,6 +12,8 @@ from setveil.kernels.moles import COMPLETE, hit_all, minimal_moles
 from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from setveil.anonymize.base import LeafRows
     from setveil.data.table import Int64Array
 
@@ -20,6 +22,9 @@ LIMIT = 2_000_000
 
 WORK = 2_000_000_000
 """Nor one for which more places of records would have to be read to find them."""
+
+SAFE_WORK = 50_000_000
+"""The same where a single threat is enough to know."""
 
 EMPTY = np.zeros(0, dtype=np.int64)
 
@@ -80,7 +85,9 @@ class CutSearch:
         self.offsets, self.leaves = distinct_in_rows(rows.offsets, rows.leaves)
         n_nodes = len(self.tree)
         row = np.repeat(np.arange(len(rows), dtype=np.int64), np.diff(self.offsets))
-        self._holders = row[np.argsort(self.leaves, kind="stable")]
+        # Sixteen bits are sorted by their digits, in a tenth of the time.
+        narrow = self.leaves.astype(np.min_scalar_type(n_nodes))
+        self._holders = row[np.argsort(narrow, kind="stable")]
         self._holder_offsets = np.zeros(n_nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.leaves, minlength=n_nodes), out=self._holder_offsets[1:])
         # Leaf occurrences below each node.
@@ -146,7 +153,7 @@ class CutSearch:
         if len(sizes) > LIMIT:
             return None
         return self._cut(
-            np.sort(np.concatenate([cut.nodes[cut.nodes != node], self.children(node)])),
+            self._replaced(cut, node),
             np.concatenate([[0], np.cumsum(sizes)]),
             np.concatenate([old, fresh[1]]),
         )
@@ -164,44 +171,83 @@ class CutSearch:
             cost=general + int(self.residual[suppressed].sum()),
         )
 
+    def cut_at(self, nodes: Sequence[int]) -> Cut:
+        """Return the safe cut of some nodes and the leaves that lie below none of them."""
+        free = self.occurrences * self.tree.is_leaf > 0
+        for node in nodes:
+            free[node : self.tree.ends[node]] = False
+        lowest = [self._lowest(node) for node in nodes if self.occurrences[node]]
+        chosen = np.union1d(np.flatnonzero(free), np.array(lowest, dtype=np.int64))
+        return self._cut(chosen, np.zeros(1, dtype=np.int64), EMPTY)
+
+    def safe_split(self, cut: Cut, node: int) -> Cut | None:
+        """Return a cut without threats after a split; None if that would make one.
+
+        Every new threat holds a child. The rarest child comes first: it has the fewest records to
+        read and is the most likely to be in a threat.
+        """
+        children = self.children(node)
+        if self.occurrences[children].min() < self.k:
+            return None
+        after = self._cut(self._replaced(cut, node), cut.threat_offsets, cut.threats)
+        for child in children[np.argsort(self.occurrences[children], kind="stable")].tolist():
+            found = self._moles(after, child, np.array([child]), limit=0, work=SAFE_WORK)
+            if found[2] != COMPLETE:
+                return None
+        return after
+
+    def _replaced(self, cut: Cut, node: int) -> Int64Array:
+        """Return the nodes of a cut with the children of one in its place."""
+        return np.sort(np.concatenate([cut.nodes[cut.nodes != node], self.children(node)]))
+
     def _new_threats(self, cut: Cut, node: int) -> tuple[Int64Array, Int64Array] | None:
         """Return the minimal threats with a child of `node`, or None if they are too many."""
-        children = self.children(node)
-        frequent, rank_of = self._ranks(cut)
-        first, end = node, int(self.tree.ends[node])
-        child_of = np.searchsorted(children, np.arange(first, end), side="right") - 1
-        holders = self._holders[self._holder_offsets[first] : self._holder_offsets[end]]
-        offsets, items = rows_of_split(
-            self.offsets, self.leaves, holders, first, end, child_of, len(children), rank_of,
-            self._seen,
-        )  # fmt: skip
-        longest = int(np.diff(offsets).max())
-        p = longest if self.m is None else min(self.m, longest)
-        n_items = len(children) + len(frequent)
-        set_offsets, sets, state = minimal_moles(
-            offsets, items, n_items, EMPTY, EMPTY.astype(np.int32), 0,
-            self.k, EMPTY, p, len(children), LIMIT, WORK,
-        )  # fmt: skip
+        set_offsets, nodes, state = self._moles(
+            cut, node, self.children(node), limit=LIMIT, work=WORK
+        )
         if state != COMPLETE:
             return None
-        nodes = np.concatenate([children, frequent])[sets]
-        if p < 3:
+        if self.m is not None and self.m < 3:
             return set_offsets, nodes
         # What a threat holds beside its only child was not counted: it may be rare by itself.
         good = rest_is_frequent(
             self.offsets, self.leaves, self._holder_offsets, self._holders, self.tree.ends,
-            first, end, set_offsets, nodes, self.k, self._seen,
+            node, int(self.tree.ends[node]), set_offsets, nodes, self.k, self._seen,
         )  # fmt: skip
         lengths = np.diff(set_offsets)
         return np.concatenate([[0], np.cumsum(lengths[good])]), nodes[np.repeat(good, lengths)]
+
+    def _moles(
+        self, cut: Cut, node: int, leading: Int64Array, *, limit: int, work: int
+    ) -> tuple[Int64Array, Int64Array, int]:
+        """Return the rare sets of some nodes, at or below `node`, and the rest of the cut.
+
+        Each holds one of the leading nodes and is minimal but for what it holds beside them.
+        """
+        frequent, rank_of = self._ranks(cut)
+        first, end = node, int(self.tree.ends[node])
+        child_of = np.searchsorted(leading, np.arange(first, end), side="right") - 1
+        holders = self._holders[self._holder_offsets[first] : self._holder_offsets[end]]
+        offsets, items = rows_of_split(
+            self.offsets, self.leaves, holders, first, end, child_of, len(leading), rank_of,
+            self._seen,
+        )  # fmt: skip
+        longest = int(np.diff(offsets).max())
+        p = longest if self.m is None else min(self.m, longest)
+        set_offsets, sets, state = minimal_moles(
+            offsets, items, len(leading) + len(frequent), EMPTY, EMPTY.astype(np.int32), 0,
+            self.k, EMPTY, p, len(leading), limit, work,
+        )  # fmt: skip
+        return set_offsets, np.concatenate([leading, frequent])[sets], state
 
     def _ranks(self, cut: Cut) -> tuple[Int64Array, Int64Array]:
         """Return the nodes of a cut that are no threats, and for each leaf the place of its own."""
         if self._ranked[0] is not cut:
             single = cut.threats[cut.threat_offsets[:-1][np.diff(cut.threat_offsets) == 1]]
-            frequent = np.setdiff1d(cut.nodes, single)
-            rank_of = np.full(len(self.tree), -1, dtype=np.int64)
-            for place, node in enumerate(frequent.tolist()):
-                rank_of[node : self.tree.ends[node]] = place
+            frequent = np.setdiff1d(cut.nodes, single) if len(single) else cut.nodes
+            nodes = np.arange(len(self.tree))
+            rank_of = np.searchsorted(frequent, nodes, side="right") - 1
+            if len(frequent):
+                rank_of[nodes >= self.tree.ends[frequent[rank_of]]] = -1
             self._ranked = cut, frequent, rank_of
         return self._ranked[1], self._ranked[2]

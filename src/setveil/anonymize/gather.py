@@ -14,7 +14,7 @@ from setveil.data.table import Int32Array, Int64Array, take_rows
 from setveil.engine import Local
 from setveil.errors import ParameterError
 from setveil.guarantee.k_anonymity import KAnonymity
-from setveil.kernels.exchange import exchange
+from setveil.kernels.exchange import SEED, exchange, shuffle
 from setveil.kernels.gather import (
     cells_value,
     cluster_blocks,
@@ -43,6 +43,8 @@ REACH = 500  # how many records away, in the order of the splits, an exchange ma
 TRIES = 8  # clusters an exchange is tried with exactly
 PASSES = 3  # over all records
 FEW = 500  # records up to which a second start is tried
+VERY_FEW = 64  # records up to which shuffled starts are tried
+SHUFFLES = 16  # how many
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,14 +71,31 @@ def solve_region(region: Region) -> dict[int, tuple[Int64Array, Int64Array]]:
         region.shift, region.n_nodes, region.k, block, max(NEAREST, 2 * region.k),
     )  # fmt: skip
     labels = [_improved(region, order, borders)]
-    if len(region.records) <= FEW:
-        # Where it costs nothing, also start from neighbours in sorted order: equal records then
-        # stand together, which splitting and growing may have torn apart.
-        cuts = np.arange(len(region.records) // region.k + 1) * region.k
-        cuts[-1] = len(region.records)
-        labels.append(_improved(region, np.arange(len(region.records)), cuts))
+    labels += [_improved(region, start, _even_borders(region)) for start in _starts(region)]
     best = max(labels, key=lambda label: _kept(region, own, label))  # the first of equals
     return {region.number: (region.records, best)}
+
+
+def _starts(region: Region) -> Iterator[Int64Array]:
+    """Yield orders whose neighbours are clusters to start from, where that costs nothing.
+
+    In sorted order equal records stand together, which splitting and growing may have torn apart.
+    Shuffled starts help only where records are so few that some lead to the best clusters.
+    """
+    n = len(region.records)
+    if n <= FEW:
+        yield np.arange(n)
+    order, state = np.arange(n), SEED
+    for _ in range(SHUFFLES if n <= VERY_FEW else 0):
+        state = np.uint64(shuffle(order, state))
+        yield order.copy()
+
+
+def _even_borders(region: Region) -> Int64Array:
+    """Return the borders of clusters of k records, the last with what is left."""
+    borders: Int64Array = np.arange(len(region.records) // region.k + 1) * region.k
+    borders[-1] = len(region.records)
+    return borders
 
 
 def _improved(region: Region, order: Int64Array, borders: Int64Array) -> Int64Array:
@@ -117,7 +136,7 @@ class Gather:
     and again, by the node and count that separate most weight, into regions and blocks;
     (3) within a block clusters are grown around the longest record left, or cut by further
     splits, whichever keeps more; (4) records are swapped or moved between nearby clusters while
-    the total grows.
+    the total grows. Very few records are grouped from several starts, and the best result is taken.
 
     Parameters
     ----------

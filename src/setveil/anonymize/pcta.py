@@ -15,6 +15,7 @@ from setveil.anonymize.set_recoding import (
     check_objective,
     published,
 )
+from setveil.anonymize.set_search import search_recoding
 from setveil.errors import InfeasibleError
 from setveil.registry import register
 
@@ -128,21 +129,28 @@ class PCTA:
         Raises
         ------
         InfeasibleError
-            A constraint stays broken with everything joined that may be.
+            No way to join items was found that keeps the constraints; the message says so where not
+            all were tried.
         """
         check_enough(table, self.k)
         itemsets, log = given_or_drawn(table, privacy, self.constrained, rng)
         utility_of = utility_sets(table, utility, itemsets)
         recoding = SetRecoding.of(table, itemsets, utility_of, self.k, rarest_first=True)
+        steps: list[Step] = []
         total = len(recoding.broken)
         while (image := recoding.next_broken()) is not None:
-            if progress and len(log) % TOLD_EVERY == 0:
+            if progress and len(steps) % TOLD_EVERY == 0:
                 progress("constraints", max(total - len(recoding.broken), 0), total)
-            log.append(self._join(recoding, image))
-        return published(table, recoding, itemsets, log)
+            step = self._join(recoding, image)
+            if step is None:
+                start = SetRecoding.of(table, itemsets, utility_of, self.k)
+                recoding, steps = _searched(start, recoding.in_words(recoding.broken[image]))
+                break
+            steps.append(step)
+        return published(table, recoding, itemsets, log + steps)
 
-    def _join(self, recoding: SetRecoding, image: Image) -> Step:
-        """Make the cheapest union of a cluster of a broken constraint with another."""
+    def _join(self, recoding: SetRecoding, image: Image) -> Step | None:
+        """Make the cheapest union of a cluster of a broken constraint with another, if any."""
         breach = recoding.broken[image]
         reason = recoding.in_words(breach)
         found = [
@@ -151,10 +159,19 @@ class PCTA:
             if (merger := recoding.best_merger(group, breach, self.objective)) is not None
         ]
         if not found:
-            raise InfeasibleError(
-                f"nothing is left to join ({reason})",
-                fix="use a smaller k, utility constraints with more items, or coat, which may "
-                "suppress items",
-            )
+            return None
         best = min(found)
         return recoding.step(recoding.merge(best.group, best.other), reason)
+
+
+def _searched(start: SetRecoding, reason: str) -> tuple[SetRecoding, list[Step]]:
+    """Return another way to join items that keeps all constraints, or say that none is known."""
+    found = search_recoding(start, enough=0, below=1)
+    if found.recoding is None:
+        why = "" if found.exhausted else "; other ways to join items were not all tried"
+        raise InfeasibleError(
+            f"nothing is left to join ({reason}){why}",
+            fix="use a smaller k, utility constraints with more items, or coat, which may "
+            "suppress items",
+        )
+    return found.recoding, found.log

@@ -41,7 +41,8 @@ class SafeDisassociate(DisassociationMethod):
     whatever else is published of these records: the cover problem. Splitting by frequent items
     makes such clusters all the time. Here such an item is deleted from a few records, from those
     with the shortest sub-records and only where the sets of its chunk stay frequent; where that
-    cannot be, it goes to the term chunk, which hides how often it occurs.
+    cannot be, it gets a chunk of its own or goes to the term chunk, whichever loses less. The term
+    chunk hides how often it occurs.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import log2
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -100,15 +100,19 @@ class SetRecoding:
     sizes: Int64Array = field(init=False)
     alive: npt.NDArray[np.bool_] = field(init=False)
     members: dict[int, list[int]] = field(init=False)
+    group: Int64Array = field(init=False)
     broken: dict[Image, Breach] = field(default_factory=dict)
     _using: dict[int, set[Image]] = field(default_factory=dict)
     _queue: list[tuple[int, Image]] = field(default_factory=list)
+    _naming: dict[int, list[Image]] = field(default_factory=dict)
+    _single: dict[int, npt.NDArray[np.uint64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.names)
         self.sizes = np.ones(n, dtype=np.int64)
         self.alive = np.ones(n, dtype=bool)
         self.members = {i: [i] for i in range(n)}
+        self.group = np.arange(n, dtype=np.int64)  # of each item; -1 once it is suppressed
 
     @classmethod
     def of(
@@ -141,8 +145,27 @@ class SetRecoding:
         )
         for itemset in privacy:
             numbers = (int(place[table.vocabulary.number(item)]) for item in itemset)
-            recoding._add(tuple(sorted(set(numbers))))
+            image = tuple(sorted(set(numbers)))
+            for item in image:
+                recoding._naming.setdefault(item, []).append(image)
+            recoding._add(image)
         return recoding
+
+    def copy(self) -> SetRecoding:
+        """Return a recoding that goes its own way from here."""
+        twin = replace(
+            self,
+            bits=self.bits.copy(),
+            supports=self.supports.copy(),
+            utility=self.utility.copy(),
+            broken=self.broken.copy(),
+            _using={group: images.copy() for group, images in self._using.items()},
+            _queue=self._queue.copy(),
+            _single=self._single.copy(),
+        )
+        twin.sizes, twin.alive, twin.group = self.sizes.copy(), self.alive.copy(), self.group.copy()
+        twin.members = self.members.copy()
+        return twin
 
     # --- what is broken -----------------------------------------------------------------------
 
@@ -240,6 +263,18 @@ class SetRecoding:
             found.append(Merger((late, cost), int(others[at]), group))
         return min(found)
 
+    def mergers(self, group: int, breach: Breach) -> list[Merger]:
+        """Return all unions of a generalized item, each with its utility loss per record gained."""
+        others = self.partners(group)
+        unions, gains = self._unions(group, others, breach)
+        sizes = (self.sizes[others] + self.sizes[group]).tolist()
+        return [
+            Merger((gain <= 0, Fraction(((1 << size) - 1) * union, max(gain, 1))), other, group)
+            for other, size, union, gain in zip(
+                others.tolist(), sizes, unions.tolist(), gains.tolist(), strict=True
+            )
+        ]
+
     def _unions(
         self, group: int, others: Int64Array, breach: Breach
     ) -> tuple[Int64Array, Int64Array]:
@@ -260,9 +295,11 @@ class SetRecoding:
     def merge(self, group: int, other: int) -> int:
         """Join two generalized items, see which constraints that breaks or mends, and name it."""
         kept, gone = min(group, other), max(group, other)
+        self._single.setdefault(kept, self.bits[kept].copy())
         self.supports[kept] = join(self.bits, kept, gone)
         self.sizes[kept] += self.sizes[gone]
         self.alive[gone] = False
+        self.group[self.members[gone]] = kept
         self.members[kept] = sorted(self.members[kept] + self.members.pop(gone))
         for image in self._take_out(kept) | self._take_out(gone):
             self._add(tuple(sorted({kept if g == gone else g for g in image})))
@@ -271,8 +308,27 @@ class SetRecoding:
     def suppress(self, group: int) -> None:
         """Publish no member of a generalized item."""
         self.alive[group] = False
+        self.group[self.members[group]] = -1
         for image in self._take_out(group):
             self._add(tuple(g for g in image if g != group))
+
+    def dissolve(self, group: int) -> None:
+        """Publish the members of a generalized item as they are again, and never join them.
+
+        This is for a generalized item that has taken in all of its utility constraint and is still
+        too rare.
+        """
+        self._take_out(group)
+        members = self.members.pop(group)
+        for item in members:
+            self.bits[item] = self._single.pop(item, self.bits[item])
+            self.supports[item] = np.bitwise_count(self.bits[item]).sum()
+        self.sizes[members], self.alive[members], self.group[members] = 1, True, members
+        self.members |= {item: [item] for item in members}
+        self.utility[members] = -1 - np.array(members)  # a number that no other item has
+        for itemset in {each for item in members for each in self._naming.get(item, ())}:
+            groups = self.group[list(itemset)]
+            self._add(tuple(np.unique(groups[groups >= 0]).tolist()))
 
     # --- what comes out -----------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.anonymize.apriori_km import Records, raise_rare, solve_parts, whole_cost
+from setveil.anonymize.cut_descent import descend
 from setveil.anonymize.recoding import (
     KmMethod,
     image_of,
@@ -44,7 +45,8 @@ class VPAKm(KmMethod):
     The items are split into parts along the taxonomy. Each part is repaired on its own, as
     AprioriKm does it, on the records reduced to the part's items; the parts are independent and
     run through the engine. Their generalizations together are where AprioriKm then starts on the
-    whole records: only sets with items of several parts can still be rare. Recoding is global:
+    whole records: only sets with items of several parts can still be rare. In the end published
+    nodes are replaced by their children where no set becomes rare. Recoding is global:
     an item is published as the same node in all records.
 
     Parameters
@@ -125,12 +127,14 @@ class VPAKm(KmMethod):
                     cost=widened / whole,
                 )
             )
-        release, key = publish_image(table, rows, image_of(tree, joined.nodes))
+        descent = descend(rows, joined.nodes, k=self.k, m=self.m)
+        log += [*across, *descent.steps(tree.ids, whole)]
+        release, key = publish_image(table, rows, image_of(tree, descent.nodes))
         return Anonymization(
             release=release,
             key=key,
             promise=self.promise,
-            log=shortened([*log, *across]),
+            log=shortened(log),
             figures={"parts": len(ranges), "generalizations_across_parts": len(across)},
         )
 

@@ -14,10 +14,19 @@ if TYPE_CHECKING:
 
 NEVER = np.int64(2**62)
 
+SEED = np.uint64(88172645463325252)
+"""Where the fixed pseudo-random order starts."""
+
 
 @compiled
-def _shuffle(order: Int64Array, state: np.uint64) -> np.uint64:
-    """Shuffle in place (xorshift, Fisher-Yates); return the generator's new state."""
+def shuffle(order: Int64Array, state: np.uint64) -> np.uint64:
+    """Shuffle in place (xorshift, Fisher-Yates); return the generator's new state.
+
+    >>> order = np.arange(5)
+    >>> state = shuffle(order, SEED)
+    >>> order.tolist()
+    [0, 4, 1, 3, 2]
+    """
     for i in range(len(order) - 1, 0, -1):
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
@@ -212,13 +221,13 @@ def exchange(
     version = np.zeros(n_clusters, dtype=np.int64)
     failed = np.full(n, -1, dtype=np.int64)
     visit = np.arange(n)
-    state = np.uint64(88172645463325252)
+    state = SEED
     found = np.empty(tries, dtype=np.int64)
     score = np.empty(tries, dtype=np.int64)
     mine = np.zeros(n_nodes, dtype=np.int64)
     left = np.zeros(n_nodes, dtype=np.int64)
     for _ in range(passes):
-        state = _shuffle(visit, state)
+        state = shuffle(visit, state)
         for v in range(n):
             for i in range(n_stale):
                 c = stale[i]

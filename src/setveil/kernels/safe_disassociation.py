@@ -14,7 +14,6 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 from setveil.kernels.disassociation import (
     TERM_CHUNK,
-    all_reach,
     cluster_terms,
     greedy_chunks,
     is_narrow,
@@ -22,96 +21,10 @@ from setveil.kernels.disassociation import (
     sub_records,
     term_covers,
 )
-from setveil.kernels.postings import ones
+from setveil.kernels.thinning import has, put_back, support, thin_out, thin_to_one
 
 if TYPE_CHECKING:
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array, SignArray
-
-
-@compiled
-def support(cover: SignArray) -> int:
-    """Return how many records a row of bits names.
-
-    >>> support(np.array([3, 1], np.uint64))
-    3
-    """
-    total = np.int64(0)
-    for word in cover:
-        total += ones(word)
-    return total
-
-
-@compiled
-def has(cover: SignArray, record: int) -> bool:
-    """Tell whether a row of bits names a record.
-
-    >>> has(np.array([5], np.uint64), 1)
-    False
-    """
-    bit = np.uint64(1) << np.uint64(record & 63)
-    return bool(cover[record >> 6] & bit)
-
-
-@compiled
-def chunk_mates(
-    covers: SignArray, chunk: Int64Array, item: int, record: int, mates: Int64Array
-) -> int:
-    """List the other items of a sub-record; returns how many there are.
-
-    >>> mates = np.empty(2, np.int64)
-    >>> chunk_mates(np.array([[1], [3], [1]], np.uint64), np.array([0, 0, 1]), 0, 0, mates)
-    1
-    """
-    found = 0
-    for other in range(len(chunk)):
-        if other != item and chunk[other] == chunk[item] and has(covers[other], record):
-            mates[found] = other
-            found += 1
-    return found
-
-
-@compiled
-def thin_out(
-    covers: SignArray,
-    chunk: Int64Array,
-    item: int,
-    lengths: Int64Array,
-    cap: int,
-    k: int,
-    m: int,
-    keep_filled: bool,
-) -> bool:
-    """Take an item out of records until at most `cap` of them hold it; tells whether that worked.
-
-    Every set with it that a record loses must be in more than `k` sub-records before, and the
-    record keeps another item. Records with the shortest sub-records come first: the fewest sets
-    become rarer; those with the item alone in it come last if `keep_filled`. Ties go to the first.
-
-    ``covers`` and ``lengths``, the number of items that each record still has, are changed.
-
-    >>> covers, lengths = np.array([[15], [13]], np.uint64), np.array([2, 2, 2, 2])
-    >>> thin_out(covers, np.array([0, 0]), 0, lengths, 3, 2, 2, True), covers.tolist()
-    (True, [[14], [13]])
-    """
-    n = len(lengths)
-    mates = np.empty(len(chunk), dtype=np.int64)
-    held = np.empty((min(m, len(chunk) + 1), covers.shape[1]), dtype=np.uint64)
-    left = support(covers[item])
-    while left > cap:
-        best, least = -1, np.int64(2 * len(chunk) + 1)
-        for record in range(n):
-            if not has(covers[item], record) or lengths[record] < 2:
-                continue
-            found = chunk_mates(covers, chunk, item, record, mates)
-            cost = 2 * len(chunk) if keep_filled and found == 0 else found
-            if cost < least and left > k and all_reach(covers, item, mates[:found], k + 1, m, held):
-                best, least = record, cost
-        if best < 0:
-            return False
-        covers[item, best >> 6] ^= np.uint64(1) << np.uint64(best & 63)
-        lengths[best] -= 1
-        left -= 1
-    return True
 
 
 @compiled
@@ -129,11 +42,68 @@ def demote(
     >>> covers.tolist(), chunk.tolist(), lengths.tolist()
     ([[3]], [-1], [1, 1])
     """
-    for record in range(len(lengths)):
-        if has(whole[item], record) and not has(covers[item], record):
-            lengths[record] += 1
-    covers[item] = whole[item]
+    put_back(covers, whole, item, lengths)
     chunk[item] = TERM_CHUNK
+
+
+@compiled
+def set_apart(chunk: Int64Array, item: int) -> bool:
+    """Give an item a chunk of its own, the last one; tells whether it had others beside it.
+
+    >>> chunk = np.array([0, 0, 1])
+    >>> set_apart(chunk, 0), set_apart(chunk, 1), chunk.tolist()
+    (True, False, [2, 0, 1])
+    """
+    mates, last = 0, chunk[item]
+    for other in range(len(chunk)):
+        mates += chunk[other] == chunk[item]
+        last = max(last, chunk[other])
+    if mates < 2:
+        return False
+    chunk[item] = last + 1
+    return True
+
+
+@compiled
+def widen(covers: SignArray, chunk: Int64Array, n: int, k: int, m: int) -> bool:
+    """Set one item apart, or several, so that there are sub-records enough; tells whether it works.
+
+    Items of the last chunk come first, and of a chunk the rarest. ``chunk`` is changed if it works.
+
+    >>> chunk = np.array([0, 0, 1])
+    >>> widen(np.array([[11], [10], [6]], np.uint64), chunk, 4, 2, 2), chunk.tolist()
+    (True, [0, 2, 1])
+    """
+    first = chunk.copy()
+    for together in (False, True):
+        for number in range(first[last_of(first)], -1, -1):
+            for item in range(len(chunk) - 1, -1, -1):
+                if first[item] == number and set_apart(chunk, item):
+                    if not is_narrow(covers, chunk, n, k, m):
+                        return True
+                    if not together:
+                        chunk[item] = number
+    chunk[:] = first
+    return False
+
+
+@compiled
+def lost_occurrences(covers: SignArray, whole: SignArray, chunk: Int64Array) -> int:
+    """Return how many occurrences are in no record chunk; those taken out count twice.
+
+    They are lost for good, and those of a term chunk may come back in a shared chunk.
+
+    >>> lost_occurrences(np.array([[1], [3]], np.uint64), np.array([[3], [3]], np.uint64),
+    ...                  np.array([0, -1]))
+    4
+    """
+    total = np.int64(0)
+    for item in range(len(chunk)):
+        if chunk[item] < 0:
+            total += support(whole[item])
+        else:
+            total += 2 * (support(whole[item]) - support(covers[item]))
+    return total
 
 
 @compiled
@@ -149,13 +119,15 @@ def make_safe(
     """Change the chunks of a cluster until no item of one is in more than `cap` records.
 
     A cluster that is one record chunk and nothing else links nothing across chunks and stays.
+    Where items have to go to the term chunk, it is tried again with items set apart instead, and
+    the way that leaves more occurrences in record chunks is taken.
 
     Parameters
     ----------
     covers
         For each frequent item the records that hold it, as bits; changed.
     chunk
-        For each frequent item the number of its chunk, or ``TERM_CHUNK``; changed.
+        For each frequent item the number of its chunk; changed, also to ``TERM_CHUNK``.
     lengths
         For each record its number of items; changed.
     has_rare
@@ -174,14 +146,44 @@ def make_safe(
     >>> covers.tolist(), chunk.tolist()
     ([[14], [11], [6]], [0, 0, 1])
     """
+    whole, chunks, full = covers.copy(), chunk.copy(), lengths.copy()
+    make_safe_by(covers, chunk, lengths, has_rare, cap, k, m, False)
+    if np.all(chunk >= 0):
+        return
+    apart = whole.copy()
+    make_safe_by(apart, chunks, full, has_rare, cap, k, m, True)
+    if lost_occurrences(apart, whole, chunks) < lost_occurrences(covers, whole, chunk):
+        covers[:], chunk[:], lengths[:] = apart, chunks, full
+
+
+@compiled
+def make_safe_by(
+    covers: SignArray,
+    chunk: Int64Array,
+    lengths: Int64Array,
+    has_rare: bool,
+    cap: int,
+    k: int,
+    m: int,
+    apart: bool,
+) -> None:
+    """Do as :func:`make_safe` says, in one way: items may be `apart` in chunks of their own."""
     n = len(lengths)
     whole = covers.copy()
     has_terms = has_rare
-    for number in chunk:
-        has_terms |= number < 0
     while True:
         if not has_terms and is_narrow(covers, chunk, n, k, m):
-            demote(covers, whole, chunk, rarest_of_last(covers, chunk), lengths)
+            excess = sub_records(covers, chunk)[1] - n
+            rarest = rarest_of_last(covers, chunk)
+            if apart and (
+                widen(covers, chunk, n, k, m)
+                or (
+                    excess < support(covers[rarest])
+                    and thin_to_one(covers, chunk, lengths, excess, k)
+                )
+            ):
+                continue
+            demote(covers, whole, chunk, rarest, lengths)
             has_terms = True
             continue
         chunks, _ = sub_records(covers, chunk)
@@ -190,7 +192,14 @@ def make_safe(
         item = most_frequent(covers, chunk, cap)
         if item < 0:
             return
-        if not thin_out(covers, chunk, item, lengths, cap, k, m, not has_terms):
+        if thin_out(covers, chunk, item, lengths, cap, k, m, not has_terms):
+            continue
+        put_back(covers, whole, item, lengths)
+        if not (
+            apart
+            and set_apart(chunk, item)
+            and thin_out(covers, chunk, item, lengths, cap, k, m, not has_terms)
+        ):
             demote(covers, whole, chunk, item, lengths)
             has_terms = True
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from experiments.claims import Claim
 
 EXPERIMENTS = (
-    "elimination", "density", "reassociation", "distinct_terms", "generalization", "lengths",
-    "uncertainty", "baskets", "equivocation",
+    "elimination", "density", "calibration", "reassociation", "distinct_terms", "generalization",
+    "lengths", "uncertainty", "baskets", "equivocation",
 )  # fmt: skip
 OWN = ("generalization", "uncertainty")
 """Those that can be run on files of the user's."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from experiments import (
     baskets,
+    calibration,
     claims,
     density,
     density_report,
@@ -27,7 +28,9 @@ from experiments import (
 from experiments.claims import FAILS, HOLDS, OPEN, Claim, judged
 
 from setveil.data import TransactionTable
+from setveil.measure.attacked_cells import AttackedCells
 from setveil.measure.cells import cell_density
+from setveil.measure.interval import clustered_share
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ def test_an_experiment_gives_figures_claims_and_a_page(name, place, monkeypatch)
 
 
 def test_examples_run():
-    own = (baskets, density, distinct_terms, generalization, lengths, own_files,
+    own = (baskets, calibration, density, distinct_terms, generalization, lengths, own_files,
            uncertainty, wished_density)  # fmt: skip
     for module in (tables, claims, elimination, *own):
         assert doctest.testmod(module).failed == 0
@@ -166,6 +169,99 @@ def test_report_of_elimination_says_what_is_not_reached(tmp_path):
     assert "| Wikipedia | 4% | Shadow: AUC | ≥ 0.95 | .960 | reached |" in said
     assert "| Wikipedia | 4% | Shadow: F on kept | ≥ 0.80 | .500 | not reached |" in said
     assert "| Wikipedia | 4% | Shadow: calibration error | ≤ 0.02 | n/a | not measured |" in said
+
+
+# --- stated chances -----------------------------------------------------------------------------
+
+
+BOUNDS = {
+    "≤ .01": lambda p: p <= 0.01,
+    ".01–.05": lambda p: 0.01 < p <= 0.05,
+    ".05–.95": lambda p: 0.05 < p < 0.95,
+    ".95–.99": lambda p: 0.95 <= p < 0.99,
+    "≥ .99": lambda p: p >= 0.99,
+    "all": lambda p: 0 <= p <= 1,
+}
+
+
+def attacked_cells(seed):
+    rng = np.random.default_rng(seed)
+    table = np.repeat(np.arange(60), rng.integers(1, 9, 60))
+    stated = np.concatenate([[0.01, 0.05, 0.95, 0.99], rng.beta(0.2, 0.2, len(table) - 4)])
+    added = rng.random(len(table)) < stated
+    return AttackedCells(
+        table=table, record=np.arange(len(table)), added=added, eliminated=stated > 0.5,
+        scores=stated, probabilities=stated, share=1.0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*calibration.RANGES, calibration.ALL])
+def test_counts_of_a_range_are_those_of_its_cells(name):
+    parts, wholes, stated, rows = [], [], [], []
+    for seed in (0, 1):
+        cells = attacked_cells(seed)
+        rows += tables.chosen(list(calibration.count_ranges(cells)), range=name)
+        for item in range(60):
+            own = [(p, a) for t, p, a in zip(cells.table, cells.scores, cells.added, strict=True)
+                   if t == item and BOUNDS[name](p)]  # fmt: skip
+            parts.append(sum(a for _, a in own))
+            wholes.append(len(own))
+            stated += [p for p, _ in own]
+    share = calibration.added_share(rows)
+    expected = clustered_share(sorted(parts), np.array(wholes)[np.argsort(parts, kind="stable")])
+    assert (share.value, share.low, share.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), abs=1e-6
+    )
+    items, cells, added, mean, *_ = calibration._figures(rows)
+    assert (items, cells, added) == (
+        str(np.count_nonzero(wholes)), str(len(stated)), str(sum(parts))
+    )  # fmt: skip
+    assert mean == f"{np.mean(stated):.4f}"
+
+
+def test_report_of_calibration_adds_up_the_runs(tmp_path):
+    rows = [
+        {"collection": collection, "percent": 10, "seed": seed, "auc": 0.9 + seed / 100, **row}
+        for collection in ("Wikipedia", "MedQuAD, 602 records")
+        for seed in (0, 1)
+        for row in calibration.count_ranges(attacked_cells(seed))
+        if row["range"] != "≥ .99"
+    ]
+    said = calibration.report(rows, tmp_path / "results.md")
+    cells = sum(len(attacked_cells(seed).table) for seed in (0, 1))
+    assert "4 runs" in said
+    assert f"| Wikipedia, 10% constrained | 2 | 120 | {cells:,} |" in said
+    assert ".905 ± .064 |" in said
+    assert "| Wikipedia, 10% constrained | ≥ .99 | 0 | 0 | 0 | n/a | n/a | n/a |" in said
+
+
+def test_the_page_on_attacks_says_what_was_measured():
+    place = frame.Place.of(small=False)
+    rows = frame._read(place.csv(calibration))
+    runs = {(row["collection"], row["percent"], row["seed"]) for row in rows}
+    assert runs == {("Wikipedia", 10, seed) for seed in range(5, 10)} | {
+        ("MedQuAD, 602 records", percent, seed) for percent in (4, 10) for seed in range(6)
+    }
+    said = place.page.with_name("attacks.md").read_text()
+    cells = sum(row["items"] * row["cells"] for row in tables.chosen(rows, range="all"))
+    assert f"{len(runs)} runs, {cells:,} cells" in said
+    for name, start in (("≤ .01", "at most 0.01"), ("≥ .99", "at least 0.99")):
+        _, cells, added, mean, share, ends = calibration._figures(tables.chosen(rows, range=name))
+        cells_with = r"Of the [\d,]+ cells with (?:a stated chance of )?"
+        (sentence,) = re.findall(rf"{cells_with}{start}, .*?\. ", said)
+        assert sentence.startswith(f"Of the {cells} cells")
+        assert f", {added} w" in sentence
+        assert f"{share} (" in sentence
+        assert f"{ends}), where {mean} was stated" in sentence
+    for name in (".01–.05", ".05–.95"):
+        *_, mean, share, ends = calibration._figures(tables.chosen(rows, range=name))
+        assert f"({mean}, where {share} were added; {ends})" in said
+    less = []
+    for name, percent in {run[:2] for run in runs}:
+        own = tables.chosen(rows, collection=name, percent=percent, range="all")
+        *_, mean, share, _ = calibration._figures(own)
+        less.append(float(share) - float(mean))
+    assert f"three settings, by {min(less):.4f} to {max(less):.4f}" in said
 
 
 # --- sets of a wished density -------------------------------------------------------------------

@@ -382,3 +382,13 @@ def test_frames():
     assert sorted(filter(None, dealt["item"])) == sorted(i for row in FEW for i in row)
     assert "3 records" not in repr(release)
     assert "5 records in 2 groups, 5 items, 2 sensitive" in repr(release)
+
+
+def test_slots_that_show_the_same_stand_for_as_many_candidates_as_can_hold_the_items():
+    table = TransactionTable.from_rows([["a"], ["a", "b"], ["a"], ["c"]])
+    release, _ = publish_grouped(table, [0, 0, 0, 0], ["b"])
+    found = release.matches(["b"])
+    assert len(found.records) == 4
+    assert sorted(found.counts.tolist()) == pytest.approx([1 / 3] * 3 + [1])
+    assert found.candidates == 2  # one of three alike, or the other one
+    assert release.matches(["a", "b"]).candidates == 1

@@ -12,7 +12,7 @@ from setveil.audit import audit
 from setveil.errors import InputError
 from setveil.measure import draw_targets, score_inference
 from setveil.measure.inference import holders
-from setveil.release import publish_suppressed
+from setveil.release import Plan, publish_disassociated, publish_suppressed
 
 ITEMS = "abcde"
 ROWS = st.lists(st.sets(st.sampled_from(ITEMS), min_size=1), min_size=2, max_size=12)
@@ -89,3 +89,18 @@ def test_an_audit_does_not_recommend_what_tells_a_secret(tmp_path):
     assert (risky.worst.attack, risky.risk) == ("inference", 1.0)
     assert found.recommended == safe.id
     assert any("gives a sensitive item that the person has" in each for each in found.reasons)
+
+
+def test_clusters_in_which_no_world_has_the_items_together_count_for_nothing():
+    # The second cluster has as many sub-records as records: a and b are never in one of them.
+    rows = [list("aby")] * 5 + [["a"]] * 45 + [["b"]] * 45
+    table = TransactionTable.from_rows(rows)
+    plans = [
+        Plan(records=list(range(5)), domains=((0, 1, 2),), terms=()),
+        Plan(records=list(range(5, 95)), domains=((0,), (1,)), terms=()),
+    ]
+    release, _ = publish_disassociated(table, plans)
+    who = Targets(records=range(5), known=[("a", "b")] * 5)
+    found = score_inference(release, original=table, targets=who, sensitive=["y"])
+    assert found["believed"].value == pytest.approx(1.0)
+    assert found["advantage"].value == pytest.approx(1.0)

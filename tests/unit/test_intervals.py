@@ -164,6 +164,30 @@ def test_units_that_contribute_nothing_are_not_counted(units, idle):
     assert ends(wrong) == pytest.approx((1 - rate.high, 1 - rate.low), abs=1e-3)
 
 
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_what_is_no_number_is_refused(wrong):
+    values, whole = [0.5, wrong], [1.0, 1.0]
+    for made in (
+        lambda: mean(values),
+        lambda: clustered_share(values, whole),
+        lambda: advantage(values, [0, 0], whole),
+        lambda: difference(values, [0, 0], whole),
+        lambda: reduction(values, whole),
+        lambda: mean_error(values),
+        lambda: linearized(0.5, values, whole),
+    ):
+        with pytest.raises(ParameterError, match="finite"):
+            made()
+    with pytest.raises(ParameterError, match="do not fit"):
+        clustered_share([1, 2], [1, 2, 3])
+
+
+def test_tiny_and_huge_values_have_intervals():
+    assert 0 <= mean([1e-162] * 3).value < mean([1e-162] * 3).high < 1
+    assert mean_error([1e300, 0.0]).high > 5e299
+    assert mean_error([0.0] * 3) == Rate(value=0.0, low=0.0, high=0.0, exact=False)
+
+
 @given(st.lists(UNIT, min_size=1, max_size=12), st.data())
 def test_an_advantage_is_what_it_says(units, data):
     whole = np.array([each[1] for each in units], dtype=float)

@@ -250,3 +250,7 @@ def test_queries_that_cannot_be():
         measure.average_relative_error(CLUMP, MEALS, taxonomy=FOOD, queries=[])
     with pytest.raises(InputError, match="Stone"):
         measure.average_relative_error(CLUMP, MEALS, taxonomy=FOOD, queries=[["Stone"]])
+
+
+def test_errors_of_floating_point_are_none():
+    assert measure.queries.query_error([0.1 + 0.2], [0.3], 1, drawn=False).value == 0

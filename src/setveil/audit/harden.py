@@ -93,7 +93,7 @@ def harden(
     ...     found = harden(table, out=folder, methods=["disassociate:m=2,refine=false"], workers=0,
     ...                    attacks=["linkage"], known=[2], seed=1, target=0.08)
     >>> [run.name for run in found.runs][:2], found.chosen.risk <= 0.08
-    (['disassociate-k2-m2-refinefalse', 'disassociate-k5-m2-refinefalse'], True)
+    (['disassociate-k2-m2-refinefalse'], True)
     """
     limits = Limits(
         budget=budget, memory=memory, workers=workers, started=time.monotonic(), engine=engine

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.errors import ParameterError
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.perturbed import PerturbedRelease
 from setveil.release.split import SplitRelease
 
@@ -288,6 +289,28 @@ def item_chance(
     chances[held.records] = np.minimum(held.weights, 1.0)
     total = candidates.weights.sum()
     return float(candidates.weights @ chances[candidates.records] / total) if total > 0 else UNKNOWN
+
+
+@item_chance.register(DisassociatedRelease)
+def _in_chunks(
+    release: DisassociatedRelease,
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,  # noqa: ARG001  (nothing is generalized)
+) -> float:
+    """Return the chance by the weights of the records that may hold all items in some world.
+
+    Clusters in which no world has them together count for nothing, unlike in
+    ``expected_support``, which places all pieces as if records could be empty.
+    """
+    if item not in release.vocabulary:
+        return 0.0
+    others = [each for each in dict.fromkeys(known) if each != item and each in release.vocabulary]
+    whole = float(release.matches(others).weights.sum())
+    if whole <= 0:
+        return UNKNOWN
+    return min(float(release.matches([*others, item]).weights.sum()) / whole, 1.0)
 
 
 @item_chance.register(SplitRelease)

@@ -129,7 +129,7 @@ def mean(values: npt.ArrayLike, *, least: float = 0.0, most: float = 1.0) -> Rat
     >>> mean([]) is None
     True
     """
-    array = np.asarray(values, dtype=np.float64)
+    array = _units(values)[0]
     return clustered_share(array, np.ones(len(array)), least=least, most=most)
 
 
@@ -157,7 +157,7 @@ def clustered_share(
     >>> sure.value, round(sure.low, 3), sure.high
     (1.0, 0.035, 1.0)
     """
-    parts, wholes = (np.asarray(each, dtype=np.float64) for each in (part, whole))
+    parts, wholes = _units(part, whole)
     there = wholes != 0
     if (least, most) == (0, 1) and _is_one_trial_each(parts[there], wholes[there]):
         return Rate.sampled(int(np.count_nonzero(parts)), int(np.count_nonzero(there)))
@@ -194,7 +194,7 @@ def advantage(found: npt.ArrayLike, guessed: npt.ArrayLike, whole: npt.ArrayLike
     >>> advantage([1, 0], [2, 2], [4, 4]).value
     0.0
     """
-    got, blind, total = (np.asarray(each, dtype=np.float64) for each in (found, guessed, whole))
+    got, blind, total = _units(found, guessed, whole)
     missed = total - blind
     if missed.sum() <= 0:
         return None
@@ -236,8 +236,8 @@ def difference(
     (-0.333, True)
     """
     second = whole if guessed_whole is None else guessed_whole
-    parts = [np.asarray(each, dtype=np.float64) for each in (found, guessed)]
-    wholes = [np.asarray(each, dtype=np.float64) for each in (whole, second)]
+    *parts, first, other = _units(found, guessed, whole, second)
+    wholes = [first, other]
     if any(each.sum() <= 0 for each in wholes):
         return None
     shares = [part.sum() / each.sum() for part, each in zip(parts, wholes, strict=True)]
@@ -264,7 +264,7 @@ def reduction(left: npt.ArrayLike, before: npt.ArrayLike) -> Rate | None:
     >>> all_gone.value, 0 < all_gone.low < 0.5, all_gone.high
     (1.0, True, 1.0)
     """
-    after, first = (np.asarray(each, dtype=np.float64) for each in (left, before))
+    after, first = _units(left, before)
     if first.sum() <= 0:
         return None
     value = 1 - float(after.sum() / first.sum())
@@ -294,11 +294,15 @@ def mean_error(errors: npt.ArrayLike, *, usual: float = 0.0) -> Rate | None:
     >>> round(few.value - few.low, 1) < round(few.high - few.value, 1)
     True
     """
-    array = np.asarray(errors, dtype=np.float64)
+    array = _units(errors)[0]
     if not len(array):
         return None
-    unseen = max(float(array.max()), usual) * (1 + 10 / math.sqrt(len(array)))
-    return _of_units(array, np.ones(len(array)), bottom=0.0, top=unseen)
+    largest = max(float(array.max()), usual)
+    if largest == 0:
+        return Rate(value=0.0, low=0.0, high=0.0, exact=False)
+    unseen = 1 + 10 / math.sqrt(len(array))
+    rate = _of_units(array / largest, np.ones(len(array)), bottom=0.0, top=unseen)
+    return None if rate is None else _mapped(rate, lambda each: each * largest)
 
 
 def linearized(
@@ -329,10 +333,26 @@ def linearized(
     >>> linearized(0.5, [-0.075, 0.1, 0.1, -0.125], [1, 1, 1, 1]) == mean([0.2, 0.9, 0.9, 0])
     True
     """
-    sizes = np.asarray(size, dtype=np.float64)
-    parts = np.asarray(influence, dtype=np.float64) * sizes.sum() + value * sizes
+    slopes, sizes = _units(influence, size)
+    parts = slopes * sizes.sum() + value * sizes
     rate = _of_units(parts, sizes, bottom=least, top=most)
     return Rate(value=value, low=least, high=most, exact=False) if rate is None else rate
+
+
+def _units(*columns: npt.ArrayLike) -> list[Floats]:
+    """Return columns with a number for each unit, or refuse what is no number."""
+    arrays = [np.asarray(each, dtype=np.float64) for each in columns]
+    if len({each.shape for each in arrays}) > 1 or arrays[0].ndim != 1:
+        shapes = " and ".join(str(each.shape) for each in arrays)
+        raise ParameterError(
+            f"columns of the shapes {shapes} do not fit together",
+            fix="give one number for each unit in every column",
+        )
+    if not all(np.isfinite(each).all() for each in arrays):
+        raise ParameterError(
+            "a unit has a value that is not a finite number", fix="leave such units out"
+        )
+    return arrays
 
 
 def _mapped(rate: Rate, change: Callable[[float], float]) -> Rate:

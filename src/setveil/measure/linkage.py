@@ -177,7 +177,7 @@ def _figures(links: Sequence[Link], k: int) -> dict[str, Rate | None]:
         "single": mean([number == 1 for number in candidates]),
         "below_k": mean([0 < number < k for number in candidates]),
         "found": mean([number > 0 for number in candidates]),
-        "candidates": mean_error(candidates),
+        "candidates": mean_error(candidates, usual=k),
     }
 
 

@@ -44,6 +44,8 @@ QUERIES = 1000
 SIZES = (1, 2)
 """Sizes of drawn queries, equally likely."""
 
+ROUNDING = 1e-12
+"""Errors below this are those of floating point, not of the release."""
 SANITY = 0.001
 """Counts below this share of the records are taken as this share, so that a miss by two records
 of an item that three people have does not outweigh everything else."""
@@ -127,6 +129,7 @@ def query_error(
     """
     held = np.asarray(actual, dtype=np.float64)
     errors = np.abs(np.asarray(estimates) - held) / np.maximum(held, SANITY * records)
+    errors[errors < ROUNDING] = 0.0
     # An answer of 0 has an error of 1: about so large is one that no drawn query met.
     rate = mean_error(errors, usual=1.0) if drawn else Rate.counted(float(errors.mean()))
     assert rate is not None  # there is at least one query

@@ -22,6 +22,8 @@ PRECISION = 1e-5
 """How near the chance comes to that."""
 LARGE = 8000
 """Above this number of different units, similar ones are taken together."""
+LEAST_STEP = 1e-9
+"""Least step towards an end, as a share of the way: squares of tiny values may be 0."""
 OWN_SIDE = 5 / 7
 """Chance that the further unit lies at the end in question, not at the other one. With 1, trials
 have Clopper–Pearson's interval, with 1/2 that of mid-P. Here either end misses the truth in at most
@@ -66,7 +68,8 @@ def ends_of_ratio(
             return chance - TAIL
 
         squares = copies @ (units[0] - value * units[1]) ** 2 + (size * (own - value)) ** 2
-        ends[side] = _root(excess, value, own, step=2 * math.sqrt(squares) / (total + size))
+        step = max(2 * math.sqrt(squares) / (total + size), LEAST_STEP * abs(own - value))
+        ends[side] = _root(excess, value, own, step=step)
     return value, min(ends[-1], value), max(ends[1], value)
 
 
@@ -143,7 +146,9 @@ def chance_above(terms: Floats, copies: npt.NDArray[np.int64]) -> float:
         return 0.0
     if least >= 0:
         return 1.0
-    low, high, s = 1 / least, 1 / most, 0.0
+    scale = max(-least, most)  # squares of tiny terms would be 0
+    terms = terms / scale
+    low, high, s = scale / least, scale / most, 0.0
     for _ in range(60):
         shares = terms / (1 - s * terms)
         slope = float(copies @ shares)

@@ -14,6 +14,7 @@ from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabul
 from setveil.errors import ParameterError
 from setveil.release import group_checks
 from setveil.release.base import Bounds, Key, Matches
+from setveil.release.rows import neighbour_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -226,23 +227,20 @@ class GroupedRelease(ShowsRecords):
         Those are the slots with all known ordinary items, in groups that can give a record the
         known sensitive ones. Each weighs the chance that :meth:`sample_world` does so: the
         product of the items' shares of the group, or the share of the parts that hold them all.
-        A slot is one candidate, for it shows a record's ordinary items. In a group whose slots
-        show none but known ones there is nothing to choose between: there the candidates are as
-        many as its records that can hold the items in one world.
+        A slot is one candidate, for it shows a record's ordinary items. Slots of a group that show
+        the same ones cannot be told apart: together they stand for no more candidates than
+        records of the group can hold the known sensitive items.
         """
         asked = self._asked(known_items)
         if asked is None:
             return Matches(records=np.zeros(0, dtype=np.int64), weights=np.zeros(0))
         slots, held = self._holders(asked[0]), self._held(asked[1])
-        group = self.group_of[slots]
-        weights = np.ones(len(slots))
-        most = there = np.bincount(group, minlength=len(self.sizes))
+        group, alike = self.group_of[slots], self._alike[slots].astype(np.float64)
+        weights, candidates = np.ones(len(slots)), alike
         for counts in held:
             weights *= (counts / self.sizes)[group]
-            most = np.minimum(most, counts)
-        shown = np.bincount(group, np.diff(self.offsets)[slots] > len(asked[0]), len(self.sizes))
-        share = np.where(shown > 0, 1.0, most / np.maximum(there, 1))
-        found = Matches(records=slots, weights=weights, counts=share[group])
+            candidates = np.minimum(candidates, counts[group])
+        found = Matches(records=slots, weights=weights, counts=candidates / alike)
         return found.where(weights > 0)
 
     def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
@@ -318,6 +316,15 @@ class GroupedRelease(ShowsRecords):
             np.add.at(held, self.group_of_part[of_item], self.counts[of_item])
             counted.append(held)
         return counted
+
+    @cached_property
+    def _alike(self) -> Int64Array:
+        """For each slot how many slots of its group show the same ordinary items."""
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (neighbour_order(self.offsets, self.items) != 0) | (np.diff(self.group_of) > 0)
+        run = np.cumsum(new) - 1
+        alike: Int64Array = np.bincount(run)[run]
+        return alike
 
     @cached_property
     def _by_item(self) -> tuple[Int64Array, Int64Array]:

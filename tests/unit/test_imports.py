@@ -35,7 +35,7 @@ ALLOWED = {
     "words": set(),
     "data": {"errors", "kernels", "words"},
     "io": {"errors", "kernels", "data"},
-    "text": {"errors", "kernels", "data", "io"},
+    "text": {"errors", "kernels", "data", "io", "engine"},
     "release": {"errors", "registry", "kernels", "data", "words"},
     "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
     "engine": {"errors", "kernels"},

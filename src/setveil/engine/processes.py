@@ -6,7 +6,6 @@ import os
 import pickle
 import selectors
 import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from setveil.engine.child_process import python_command, python_environment
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -110,10 +110,11 @@ class _Worker:
     def started(cls, start: bytes) -> _Worker:
         words = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
         process = subprocess.Popen(  # noqa: S603  (our own module)
-            [sys.executable, "-m", "setveil.engine.worker", str(os.getpid())],
+            python_command("setveil.engine.worker", str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=words,
+            env=python_environment(),
         )
         worker = cls(process=process, words=words)
         worker.send(start)

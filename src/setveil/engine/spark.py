@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from setveil.engine.child_process import SAFE_PATH
 from setveil.errors import EngineError, InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
@@ -350,6 +351,7 @@ def _settings(master: str) -> dict[str, str]:
         # Batches are what kernels work on: larger than Spark's 10,000 rows, still a few MB.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.python.daemon.module": "setveil.engine.spark_daemon",
+        f"spark.executorEnv.{SAFE_PATH}": "1",  # no module of the folder that workers stand in
         "spark.sql.caseSensitive": "true",
         # Java's own serializer holds on to a hundred batches while it reads one.
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",

@@ -6,12 +6,12 @@ import json
 import os
 import queue
 import subprocess
-import sys
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+from setveil.engine.child_process import python_command, python_environment
 from setveil.errors import ParameterError, SetveilError
 
 if TYPE_CHECKING:
@@ -100,18 +100,11 @@ def _begin(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> None:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),  # finds setveil as we did
-        "PYTHONIOENCODING": "utf-8",
-    }
-    # -P: the folder the user happens to stand in is no place to import from.
-    command = [sys.executable, "-P", "-m", "setveil.text.worker"]
     return subprocess.Popen(  # noqa: S603  (our own code)
-        command,
+        python_command("setveil.text.worker"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=environment,
+        env=python_environment(PYTHONIOENCODING="utf-8"),
         start_new_session=True,  # Ctrl-C is for us: we end the processes
     )
 

@@ -158,7 +158,7 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 a promise is broken, 2 wrong use or bad input, "
-    "3 not decided exactly.",
+    "3 not decided exactly, 70 an error of setveil itself.",
     **PLAIN,
 )
 

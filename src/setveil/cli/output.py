@@ -12,20 +12,24 @@ import json
 import math
 import os
 import sys
+import tempfile
 import threading
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self
 
+import click
 import typer
 
+from setveil import __version__
 from setveil.errors import SetveilError
 
 SCHEMA = 1
 """Version of the JSON that commands print; docs/json.md describes it."""
 
-VIOLATED, WRONG_USE, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
+VIOLATED, WRONG_USE, UNDECIDED, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 70, 130, 141
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, not text.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")]
@@ -201,12 +205,14 @@ def compiling_announced(*, quiet: bool = False) -> Iterator[None]:
 def reported() -> Iterator[None]:
     """Turn what a user can cause into one message on stderr and an exit code.
 
-    Bad input and wrong use exit with 2, Ctrl-C with 130, a closed pipe with 141 (never 1, which
-    means "violated"). Anything else is a fault of setveil's and keeps its traceback.
+    Bad input and wrong use exit with 2, Ctrl-C with 130, a closed pipe with 141, and a fault of
+    setveil's own with 70: never with 1, which means "violated".
     """
     try:
-        if sys.stdout is None:  # closed by whoever started us
-            sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (to the end)
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed by whoever started us
+                nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (to the end)
+                setattr(sys, name, nowhere)
         yield
         sys.stdout.flush()
     except SetveilError as error:
@@ -223,6 +229,27 @@ def reported() -> Iterator[None]:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise _failed(f"{where}{error.strerror or error}") from None
+    except (typer.Exit, click.ClickException, click.exceptions.Abort):
+        raise
+    except Exception as error:  # noqa: BLE001  (a fault of ours, which must not look like a verdict)
+        say(f"setveil: internal error: {type(error).__name__}. {_kept(error)}")
+        raise typer.Exit(INTERNAL) from None
+
+
+def _kept(error: Exception) -> str:
+    """Keep the details of a fault in a file of the user's own, and say where they are."""
+    details = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="setveil-error-", suffix=".txt", delete=False
+        ) as file:
+            file.write(f"setveil {__version__}, Python {sys.version}\n{details}")
+    except OSError:
+        return f"The details could not be written to a file:\n{details}"
+    return (
+        f"Nothing was decided. The details are in {file.name}; please report them with the command "
+        "that you ran. Read the file before you send it: names from your data may be in it."
+    )
 
 
 def _failed(message: str) -> typer.Exit:

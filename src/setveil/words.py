@@ -5,7 +5,9 @@ A loss is rounded up, what was kept is rounded down, and an estimate says "about
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,28 @@ if TYPE_CHECKING:
     from setveil.measure.interval import Rate
 
 NOT_APPLICABLE = "n/a"
+
+HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""Characters that move the cursor, turn the direction of writing, or are not seen at all."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text with its hidden characters written out, as JSON writes them.
+
+    Names come from strangers: one must not be able to redraw the terminal, or to look like
+    another.
+
+    >>> print(visible("HIV\u200b\x1b[2K, caf\u00e9"))
+    HIV\u200b\u001b[2K, café
+    """
+    return HIDDEN.sub(_written_out, text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return "\\u007f" if found[0] == "\x7f" else json.dumps(found[0])[1:-1]
 
 
 def _percent(share: float | None, rounding: str) -> str:

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from setveil import __version__
 from setveil.cli.interrupts import interrupts_handled
-from setveil.cli.output import reported
+from setveil.cli.output import echo, reported
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +165,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"setveil {__version__}")
+        echo(f"setveil {__version__}")
         raise typer.Exit
 
 

@@ -38,6 +38,7 @@ from setveil.cli.output import (
     Progress,
     QuietOption,
     compiling_announced,
+    echo,
     emit,
     say,
 )
@@ -327,11 +328,11 @@ def _print(result: Mapping[str, Any]) -> None:
     source = "" if records == published else f" of {records:,}"
     if published > records:
         source = f" from {records:,}"
-    typer.echo(f"{result['release']}: {published:,}{source} records by {result['method']}")
-    typer.echo(f"promise: {result['promise'] or 'none; this method promises nothing'}")
+    echo(f"{result['release']}: {published:,}{source} records by {result['method']}")
+    echo(f"promise: {result['promise'] or 'none; this method promises nothing'}")
     if result["content"]["sentence"]:
-        typer.echo(result["content"]["sentence"])
+        echo(result["content"]["sentence"])
     if result["sensitive_drawn"] is not None:
-        typer.echo(f"sensitive items drawn: {', '.join(result['sensitive_drawn'])}")
+        echo(f"sensitive items drawn: {', '.join(result['sensitive_drawn'])}")
     if result["key"] is not None:
-        typer.echo(f"private key: {result['key']} (do not publish it)")
+        echo(f"private key: {result['key']} (do not publish it)")

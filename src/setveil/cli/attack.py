@@ -24,6 +24,7 @@ from setveil.cli.output import (
     Progress,
     QuietOption,
     compiling_announced,
+    echo,
     emit,
     print_table,
     say,
@@ -286,7 +287,7 @@ def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
         with redirect_stdout(sys.stderr):
             _print_reasons(result)
     else:
-        typer.echo(summary)
+        echo(summary)
         _print_reasons(result)
 
 
@@ -305,7 +306,7 @@ def _print_reasons(result: Mapping[str, Any]) -> None:
         ]
         print_table(header, rows)
     elif "record" in result:
-        typer.echo(f"nothing was eliminated from record {result['record']}")
+        echo(f"nothing was eliminated from record {result['record']}")
 
 
 def _spoke(reason: Mapping[str, Any]) -> str:

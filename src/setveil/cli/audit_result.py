@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from setveil.cli.output import VIOLATED, emit, print_table, say
+from setveil.cli.output import VIOLATED, echo, emit, print_table, say
 from setveil.words import lost
 
 if TYPE_CHECKING:
@@ -53,15 +53,16 @@ def print_result(result: "AuditResult", report: Path) -> None:
         for run in result.runs
     ]
     print_table(["", "release", "promise", "  risk", "  loss", "worst attack"], rows)
-    typer.echo()
+    echo()
     for reason in result.reasons:
-        typer.echo(reason)
+        echo(reason)
     for note in result.notes:
-        typer.echo(f"Note: {note}")
+        echo(f"Note: {note}")
     chosen = result.chosen
     if chosen is not None:
-        typer.echo(f"\npublish: {report.parent.parent / chosen.release}")
-    typer.echo(f"report (for you alone): {report}")
+        echo()
+        echo(f"publish: {report.parent.parent / chosen.release}")
+    echo(f"report (for you alone): {report}")
 
 
 def _state(run: "RunRecord") -> str:

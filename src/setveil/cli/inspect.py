@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setveil.cli.inputs import SeedOption, must_be_free
-from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table
+from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, print_table
 from setveil.cli.reading import Reading, identity_sentence, reads_records
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def inspect(
         _print_reading(table, report, identities)
         _print(found)
         if save_layout is not None:
-            typer.echo(f"\nlayout: {save_layout}")
+            echo()
+            echo(f"layout: {save_layout}")
 
 
 def _columns(report: "ReadReport") -> list[dict[str, Any]]:
@@ -130,7 +131,7 @@ def _print_reading(
 ) -> None:
     """Print the layout, the columns, the first records, and what looks like an identity."""
     layout = report.layout
-    typer.echo(f"layout: {_layout_line(layout)}")
+    echo(f"layout: {_layout_line(layout)}")
     columns = _columns(report)
     flags = [each for each in columns if each["role"] == "one-hot"]
     if len(flags) > 12:  # hundreds of item columns say nothing more than a few do
@@ -146,14 +147,12 @@ def _print_reading(
             ],
         )
     for number in range(min(FIRST, len(table))):
-        typer.echo(
-            f"record {number + 1}: {', '.join(map(_short, table[number][:12])) or '(empty)'}"
-        )
+        echo(f"record {number + 1}: {', '.join(map(_short, table[number][:12])) or '(empty)'}")
     if identities:
-        typer.echo("Some items look like identities, and would stop anonymize, audit and harden:")
+        echo("Some items look like identities, and would stop anonymize, audit and harden:")
         for each in identities[:5]:
-            typer.echo(identity_sentence(each))
-    typer.echo()
+            echo(identity_sentence(each))
+    echo()
 
 
 def _layout_line(layout: "Layout") -> str:
@@ -197,6 +196,6 @@ def _print(found: "Profile") -> None:
     )
     said = found.sentences()
     if said:
-        typer.echo()
+        echo()
     for sentence in said:
-        typer.echo(sentence)
+        echo(sentence)

@@ -22,6 +22,7 @@ from setveil.cli.output import (
     Progress,
     QuietOption,
     compiling_announced,
+    echo,
     emit,
     print_table,
 )
@@ -233,7 +234,7 @@ def _print_figures(
     rows = [(name, value, meanings.get(name, "")) for name, value in figures.items()]
     print_table(["measure", "value", "meaning"], rows)
     if content.sentence:
-        typer.echo(content.sentence)
+        echo(content.sentence)
 
 
 def _promised(directory: str | Path) -> "Mapping[str, Any]":
@@ -336,7 +337,7 @@ def _print_parts(parts: "list[PartScore]", by: str, *, json: bool) -> None:
     elif rows:
         print_table(list(rows[0]), [list(row.values()) for row in rows])
     else:
-        typer.echo(f"no {by} was attacked")
+        echo(f"no {by} was attacked")
 
 
 def _must_belong_together(

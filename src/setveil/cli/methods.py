@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from setveil.cli.method_options import in_json
-from setveil.cli.output import JsonOption, emit
+from setveil.cli.output import JsonOption, echo, emit
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -36,15 +36,20 @@ def methods(
     if json:
         emit({"methods": [_as_json(entry) for entry in found], "tables": _for_tables()})
     elif bibtex:
-        typer.echo("\n\n".join(_papers(found)))
+        for line in "\n\n".join(_papers(found)).split("\n"):
+            echo(line)
     else:
         for i, entry in enumerate(found):
             if i == 0 or found[i - 1].kind != entry.kind:
-                typer.echo(f"{'' if i == 0 else chr(10)}{entry.kind}s")
+                if i:
+                    echo()
+                echo(f"{entry.kind}s")
             _print(entry)
-        typer.echo("\nfor tables of columns: setveil table METHOD")
+        echo()
+        echo("for tables of columns: setveil table METHOD")
         for scheme in _for_tables():
-            typer.echo(f"  {scheme['name']}\n    {scheme['summary']}")
+            echo(f"  {scheme['name']}")
+            echo(f"    {scheme['summary']}")
 
 
 def _for_tables() -> list[dict[str, str]]:
@@ -100,15 +105,15 @@ def _as_json(entry: "Entry") -> dict[str, Any]:
 def _print(entry: "Entry") -> None:
     from setveil.registry import params_of
 
-    typer.echo(f"  {entry.name}  ({entry.paper})")
-    typer.echo(f"    {entry.summary}")
+    echo(f"  {entry.name}  ({entry.paper})")
+    echo(f"    {entry.summary}")
     needs = sorted(getattr(entry.target, "requires", ()), reverse=True)
     if needs:
-        typer.echo(f"    needs {' and '.join(NEEDS.get(need, need) for need in needs)}")
+        echo(f"    needs {' and '.join(NEEDS.get(need, need) for need in needs)}")
     for param in params_of(entry.target):
         value = "required" if param.required else f"default {_shown(param.default)}"
         choices = f"; one of {', '.join(param.choices)}" if param.choices else ""
-        typer.echo(f"    --{param.name.replace('_', '-')}  {param.doc} ({value}{choices})")
+        echo(f"    --{param.name.replace('_', '-')}  {param.doc} ({value}{choices})")
 
 
 def _shown(default: Any) -> str:

@@ -25,6 +25,7 @@ import typer
 
 from setveil import __version__
 from setveil.errors import SetveilError
+from setveil.words import visible
 
 SCHEMA = 1
 """Version of the JSON that commands print; docs/json.md describes it."""
@@ -46,7 +47,8 @@ def emit(result: Mapping[str, Any]) -> None:
     >>> emit({"ncp": float("nan"), "café": [1, None]})
     {"schema": 1, "ncp": null, "café": [1, null]}
     """
-    sys.stdout.write(json.dumps(_plain({"schema": SCHEMA, **result}), ensure_ascii=False) + "\n")
+    text = json.dumps(_plain({"schema": SCHEMA, **result}), ensure_ascii=False)
+    sys.stdout.write(visible(text) + "\n")  # such escapes are JSON too
 
 
 def _plain(value: Any) -> Any:
@@ -62,6 +64,15 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)
+
+
+def echo(text: str = "") -> None:
+    r"""Print a line of a result; whatever names hide in it stays one line, and is shown.
+
+    >>> echo("missing: flu\x1b[2K\nkm holds")
+    missing: flu\u001b[2K\nkm holds
+    """
+    sys.stdout.write(visible(text) + "\n")
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -99,7 +110,7 @@ def shown(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return str(value)
+    return visible(str(value))
 
 
 # --- remarks ----------------------------------------------------------------------------------
@@ -108,7 +119,7 @@ def shown(value: object) -> str:
 def say(text: str, *, quiet: bool = False) -> None:
     """Print a remark on stderr, unless the user asked for silence."""
     if not quiet:
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write("\n".join(map(visible, text.split("\n"))) + "\n")
 
 
 class Progress:

@@ -12,6 +12,7 @@ from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
+    echo,
     emit,
 )
 from setveil.errors import ParameterError
@@ -255,11 +256,11 @@ def print_verdict(name: str, verdict: "Verdict") -> None:
     state = "holds" if verdict.holds else "VIOLATED"
     if not verdict.exact:
         state = "not decided exactly"
-    typer.echo(f"{name}  {state}: {verdict.reason}")
+    echo(f"{name}  {state}: {verdict.reason}")
     for witness in verdict.witnesses[:SHOWN]:
         follows = "" if witness.consequent is None else f" → {witness.consequent}"
         rows = f"{witness.support:,}, " if witness.support else ""
         items = ", ".join(witness.items) or "no items"
-        typer.echo(f"  {{{items}}}{follows}: {rows}required {witness.required}")
+        echo(f"  {{{items}}}{follows}: {rows}required {witness.required}")
     if len(verdict.witnesses) > SHOWN:
-        typer.echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")
+        echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")

@@ -9,7 +9,7 @@ import typer
 
 from setveil.cli.data_output import STDOUT
 from setveil.cli.inputs import must_be_free, read_taxonomy
-from setveil.cli.output import emit
+from setveil.cli.output import echo, emit
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def tell(result: dict[str, Any], lines: Sequence[str], *, json: bool, streamed: 
         emit(result)
     elif not streamed:
         for line in lines:
-            typer.echo(line)
-        typer.echo(f"promise: {result['promise'] or 'none'}")
+            echo(line)
+        echo(f"promise: {result['promise'] or 'none'}")
         if "checked" in result:
-            typer.echo(f"checked: {result['checked']}")
+            echo(f"checked: {result['checked']}")

@@ -11,6 +11,7 @@ from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
+    echo,
     emit,
     print_table,
     say,
@@ -229,7 +230,7 @@ def _print(facts: dict[str, Any]) -> None:
     rows = [(words, facts[key]) for words, key in shown if key in facts]
     print_table(["figure", "value"], rows)
     for item in facts.get("missing", []):
-        typer.echo(f"missing: {item}")
+        echo(f"missing: {item}")
 
 
 def scientific(number: int) -> str:

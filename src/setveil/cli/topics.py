@@ -11,7 +11,7 @@ from setveil.cli.data_output import (
     must_be_writable,
     write_table,
 )
-from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table, say
+from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, print_table, say
 from setveil.cli.reading import Reading, reads_records
 from setveil.errors import InfeasibleError, ParameterError
 
@@ -140,6 +140,6 @@ def _print(result: dict[str, Any]) -> None:
         [(each["topic"], each["records"], ", ".join(each["words"])) for each in result["topics"]],
     )
     if result["without_topic"]:
-        typer.echo(f"records without a topic: {result['without_topic']:,}")
+        echo(f"records without a topic: {result['without_topic']:,}")
     if result["written"] is not None:
-        typer.echo(f"{result['file']}: {result['written']:,} records")
+        echo(f"{result['file']}: {result['written']:,} records")

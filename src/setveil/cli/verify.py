@@ -14,6 +14,7 @@ from setveil.cli.output import (
     Progress,
     QuietOption,
     compiling_announced,
+    echo,
     emit,
 )
 from setveil.errors import ParameterError
@@ -95,7 +96,7 @@ def verify(
         for each, verdict in verdicts:
             _print(each, verdict)
         if content.sentence:
-            typer.echo(content.sentence)
+            echo(content.sentence)
     if code:
         raise typer.Exit(code)
 
@@ -171,16 +172,16 @@ def _print(guarantee: "Guarantee", verdict: "Verdict") -> None:
     state = "holds" if verdict.holds else "VIOLATED"
     if not verdict.exact:
         state = "not decided exactly"
-    typer.echo(f"{written(guarantee, shown=LISTED)}  {state}: {verdict.reason}")
+    echo(f"{written(guarantee, shown=LISTED)}  {state}: {verdict.reason}")
     for witness in verdict.witnesses[:SHOWN]:
         counts = Counter(witness.items)
         items = ", ".join(
             f"{count}× {item}" if count > 1 else item for item, count in counts.items()
         )
         follows = "" if witness.consequent is None else f" → {witness.consequent}"
-        typer.echo(
+        echo(
             f"  {{{items or 'no items'}}}{follows}: {witness.support:,}, "
             f"required {witness.required}"
         )
     if len(verdict.witnesses) > SHOWN:
-        typer.echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")
+        echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")

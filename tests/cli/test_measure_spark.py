@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.spark
 
-NOT_THERE = {"tkd", "rules_kept", "rules_exact", "root_share"}
+NOT_THERE = {"tkd", "rules_kept", "rules_exact"}
 
 
 @pytest.fixture(autouse=True)

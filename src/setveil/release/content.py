@@ -138,4 +138,4 @@ def content_of_items(items: Release | None) -> Content:
     if not len(items):
         return Content(NOTHING, bare=True)
     found = content_of(items)
-    return found if found.bare else Content()
+    return found if found.bare or found.root_share == 0 else Content()

@@ -66,9 +66,11 @@ def test_what_users_cause_is_one_message(raised, code, said, capsys):
     assert printed.out == ""
 
 
-def test_a_fault_of_ours_keeps_its_traceback():
-    with pytest.raises(ZeroDivisionError), output.reported():
+def test_a_fault_of_ours_is_no_verdict(capsys):
+    with pytest.raises(typer.Exit) as ended, output.reported():
         _ = 1 / 0
+    assert ended.value.exit_code == 70
+    assert "internal error: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_json_has_a_schema_and_no_nan(capsys):

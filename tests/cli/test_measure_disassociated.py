@@ -96,7 +96,7 @@ def test_scores_are_printed_with_baselines_in_columns(published):
         f"{name}{part}"
         for name in ("accuracy", "precision", "transaction_breakage", "km_breakage", "wmd")
         for part in ("", "_records", "_terms")
-    ] + ["term_pair_precision", "gain", "gain_records", "gain_terms"]
+    ] + ["term_pair_precision", "gain", "gain_records", "gain_terms", "advantage"]
     assert "record and shared chunks" in result.stdout
 
 

@@ -95,7 +95,8 @@ def test_the_noise_filter(setveil, made, tmp_path):
     assert lines[0].split() == [
         "score", "value", "low", "high", "alone", "published", "control", "meaning",
     ]  # fmt: skip
-    assert [line.split()[0] for line in lines[1:]] == ["noise_removed", "precision", "recall", "f1"]
+    names = [line.split()[0] for line in lines[1:]]
+    assert names == ["noise_removed", "advantage", "precision", "recall", "f1"]
     done = setveil("measure", release, "--original", data, "--key", key, "--guess", guess, "--json")
     rates = json.loads(done.stdout)
     assert rates["noise_removed"] > rates["noise_removed_alone"] + 0.2

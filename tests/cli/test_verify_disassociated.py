@@ -23,7 +23,7 @@ def covered(tmp_path):
 def test_the_promise_and_the_covers(covered):
     done = CliRunner().invoke(app, ["verify", covered])
     assert done.exit_code == 0
-    assert "holds: each of 1 clusters" in done.stdout
+    assert "holds: in each of 1 clusters" in done.stdout
     assert "gives away what all their records hold" in done.stdout
     done = CliRunner().invoke(app, ["verify", covered, "-g", "safe-disassociated:k=2,m=2"])
     assert done.exit_code == 1

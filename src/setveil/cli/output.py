@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from setveil import __version__
 from setveil.errors import SetveilError
@@ -240,7 +240,7 @@ def reported() -> Iterator[None]:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise _failed(f"{where}{error.strerror or error}") from None
-    except (typer.Exit, click.ClickException, click.exceptions.Abort):
+    except (typer.Exit, typer.Abort, TyperException):
         raise
     except Exception as error:  # noqa: BLE001  (a fault of ours, which must not look like a verdict)
         say(f"setveil: internal error: {type(error).__name__}. {_kept(error)}")

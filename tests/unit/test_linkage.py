@@ -181,6 +181,19 @@ def forty_records():
     return TransactionTable.from_rows(rows * 5)
 
 
+def test_a_node_that_takes_all_its_leaves_tells_them():
+    parents = {"apple": "fruit", "pear": "fruit", "fruit": "food", "beef": "food"}
+    tree = Taxonomy.from_parents(parents)
+    fruit = tree.ids.index("fruit")
+    release, _ = publish_groups(
+        tree, group_offsets=[0, 2], group_nodes=[fruit, fruit], group_of=[0, 0], hides=True
+    )
+    targets = Targets(records=[0], known=[["apple"]])
+    [link] = Linkage().run(release, targets=targets, taxonomy=tree).links
+    assert link.candidates == 2
+    assert link.learned == ("pear",)
+
+
 @pytest.mark.parametrize("most", [10, 50, 1000])
 def test_records_that_chunks_publish_whole_are_found_as_in_the_original(most):
     table = forty_records()

@@ -9,7 +9,7 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parents[2]
 """The folder that setveil is imported from."""
 SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable that keeps the current folder off the places of imports."""
+"""The variable that says ``-P`` to a Python that somebody else starts, as Spark does."""
 HARMLESS = ("PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUTF8")
 """Variables of Python that change nothing about what is imported or run."""
 
@@ -43,7 +43,7 @@ def python_environment(**more: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("PYTHON") or name in HARMLESS
     }
-    return kept | {"PYTHONPATH": os.pathsep.join(import_places()), SAFE_PATH: "1"} | more
+    return kept | {"PYTHONPATH": os.pathsep.join(import_places())} | more
 
 
 def import_places() -> list[str]:

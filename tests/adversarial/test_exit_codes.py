@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from setveil import cli
 
-CODE = "from setveil.cli import main; main()"
-SHELL = '"$0" -P -c "$1" verify release {}'
+CODE = "from setveil.__main__ import main; main()"
+SHELL = '"$0" -P -c "$1" {}'
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +31,60 @@ def folder(tmp_path_factory):
     return here
 
 
-@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-"])
-def test_closed_streams_change_no_verdict(folder, closed):
+def exit_code(folder, words, code=CODE):
     done = subprocess.run(
-        ["sh", "-c", SHELL.format(closed), sys.executable, CODE],
+        ["bash", "-c", SHELL.format(words), sys.executable, code],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
         check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
-    assert done.returncode == 0
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "2>/dev/full"])
+def test_closed_streams_change_no_verdict(folder, closed):
+    assert exit_code(folder, f"verify release {closed}")[0] == 0
+
+
+@pytest.mark.parametrize("words", ["verify nowhere", "verifyy"])
+@pytest.mark.parametrize("closed", [">&- 2>&-", "2>/dev/full"])
+def test_wrong_use_is_2_whoever_listens(folder, words, closed):
+    assert exit_code(folder, f"{words} {closed}")[0] == 2
+
+
+def test_a_reader_of_stderr_that_went_away_changes_nothing(folder):
+    words = "verifyy 2> >(exec 0<&-; sleep 1); exit $?"
+    assert exit_code(folder, words)[0] == 2
+
+
+def test_a_result_that_cannot_be_written_is_no_verdict(folder):
+    assert exit_code(folder, "verify release > /dev/full")[0] == 2
+
+
+def test_a_command_line_that_cannot_be_loaded_is_no_verdict(folder):
+    code = "import sys; sys.modules['typer'] = None; " + CODE
+    found, said = exit_code(folder, "verify release", code)
+    assert found == 70
+    assert "typer" in said
+
+
+def test_a_panic_of_a_library_is_no_verdict(tmp_path, monkeypatch):
+    class Panic(BaseException):
+        """As those of compiled libraries, it is no Exception."""
+
+    def broken(*_, **__):
+        raise Panic
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("setveil.release.store.load_manifest", broken)
+    (tmp_path / "release").mkdir()
+    found = CliRunner().invoke(cli.app, ["verify", str(tmp_path / "release")])
+    assert found.exit_code == 70
+    assert "internal error: Panic" in found.output
 
 
 def test_a_fault_of_ours_is_said_in_a_sentence(tmp_path, monkeypatch):

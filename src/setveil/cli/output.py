@@ -8,6 +8,7 @@ full disk, Ctrl-C, a reader that went away) into one line and an exit code.
 {"schema": 1, "records": 3}
 """
 
+import io
 import json
 import math
 import os
@@ -117,9 +118,24 @@ def shown(value: object) -> str:
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """Print a remark on stderr, unless the user asked for silence."""
-    if not quiet:
+    """Print a remark on stderr, unless the user asked for silence.
+
+    Where stderr takes nothing (a full disk, a reader that went away), the remark is lost and
+    nothing else: the exit code still says how the command ended.
+    """
+    if quiet:
+        return
+    try:
         sys.stderr.write("\n".join(map(visible, text.split("\n"))) + "\n")
+        sys.stderr.flush()
+    except OSError:
+        _discard("stderr")
+
+
+def _discard(name: str) -> None:
+    """Send what is still written to a standard stream nowhere, so that its last flush succeeds."""
+    nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (to the end)
+    setattr(sys, name, nowhere)
 
 
 class Progress:
@@ -222,32 +238,42 @@ def reported() -> Iterator[None]:
     try:
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # closed by whoever started us
-                nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (to the end)
-                setattr(sys, name, nowhere)
+                _discard(name)
         yield
         sys.stdout.flush()
-    except SetveilError as error:
-        raise _failed(str(error)) from None
-    except KeyboardInterrupt:
+    except (typer.Exit, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  (panics of compiled libraries are no Exception)
+        raise typer.Exit(_report(error)) from None
+
+
+def _report(error: BaseException) -> int:
+    """Say what ended a command, and return its exit code."""
+    if isinstance(error, KeyboardInterrupt):
         say("setveil: interrupted")
-        raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
         # Python flushes stdout once more when it ends: give it something that takes the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(PIPE_CLOSED) from None
-    except MemoryError:
-        raise _failed("the memory of this machine is not enough for this data") from None
-    except OSError as error:
+        return PIPE_CLOSED
+    if isinstance(error, TyperException):
+        usage = io.StringIO()
+        error.show(usage)  # type: ignore[attr-defined]  # all that typer raises have it
+        say(usage.getvalue().rstrip())
+    elif isinstance(error, SetveilError):
+        say(f"setveil: {error}")
+    elif isinstance(error, MemoryError):
+        say("setveil: the memory of this machine is not enough for this data")
+    elif isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        raise _failed(f"{where}{error.strerror or error}") from None
-    except (typer.Exit, typer.Abort, TyperException):
-        raise
-    except Exception as error:  # noqa: BLE001  (a fault of ours, which must not look like a verdict)
+        say(f"setveil: {where}{error.strerror or error}")
+    else:
         say(f"setveil: internal error: {type(error).__name__}. {_kept(error)}")
-        raise typer.Exit(INTERNAL) from None
+        return INTERNAL
+    return WRONG_USE
 
 
-def _kept(error: Exception) -> str:
+def _kept(error: BaseException) -> str:
     """Keep the details of a fault in a file of the user's own, and say where they are."""
     details = "".join(traceback.format_exception(error))
     try:
@@ -261,8 +287,3 @@ def _kept(error: Exception) -> str:
         f"Nothing was decided. The details are in {file.name}; please report them with the command "
         "that you ran. Read the file before you send it: names from your data may be in it."
     )
-
-
-def _failed(message: str) -> typer.Exit:
-    say(f"setveil: {message}")
-    return typer.Exit(WRONG_USE)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import setveil
 from experiments.claims import claims_table
 from experiments.own_files import stem
-from setveil.data.whole_file import write_whole
+from setveil.core.files import write_whole
 from setveil.errors import SetveilError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.claims import Claim, judged, together
 from experiments.protected_people import ATTRIBUTES, DOMAIN, EXACT, LEAST, RECORDS, People, matched
 from experiments.tables import chosen, markdown, over_seeds
-from setveil.data.whole_file import write_whole
+from setveil.core.files import write_whole
 from setveil.measure import equivocation_curve
 
 if TYPE_CHECKING:

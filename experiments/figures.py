@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.tables import chosen, over_seeds
-from setveil.data.whole_file import write_whole
+from setveil.core.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.io.reported import read_reported
 
+from setveil.core.files import output_file
 from setveil.data import TransactionTable
-from setveil.data.output_file import output_file
 from setveil.errors import InputError, ParameterError, SetveilError
 from setveil.io.readers import read
 from setveil.io.tables import MISSING

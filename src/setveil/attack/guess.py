@@ -105,7 +105,7 @@ def save_guess(
     ...     load_guess(Path(folder, "guess.json")) == guess
     True
     """
-    from setveil.data.whole_file import write_whole  # noqa: PLC0415  (numpy only on demand)
+    from setveil.core.files import write_whole  # noqa: PLC0415  (numpy only on demand)
     from setveil.release.fingerprint import fingerprint  # noqa: PLC0415
 
     if release is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from setveil import __version__
 from setveil.audit.results import DONE, AuditResult, RunRecord
-from setveil.data.whole_file import write_whole
+from setveil.core.files import write_whole
 from setveil.errors import InputError, ReleaseError, SetveilError
 
 if TYPE_CHECKING:

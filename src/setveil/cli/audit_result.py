@@ -30,7 +30,7 @@ def tell(result: "AuditResult", out: Path, *, seed: int | None, json: bool) -> N
 
 def write_report(result: "AuditResult", out: Path) -> Path:
     """Write the page that is for the owner alone; return where."""
-    from setveil.data.whole_file import write_whole
+    from setveil.core.files import write_whole
     from setveil.report import render_audit
 
     report = out / "private" / "report.html"

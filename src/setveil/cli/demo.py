@@ -179,7 +179,7 @@ def _by_meaning(run: "RunRecord") -> "Adversary | None":
 
 
 def _write_data(data: "Synthetic", private: Path) -> None:
-    from setveil.data.whole_file import write_whole
+    from setveil.core.files import write_whole
     from setveil.io.writers import write
 
     write(data.table, private / "clinic.jsonl")

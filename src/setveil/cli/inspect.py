@@ -55,7 +55,7 @@ def inspect(
     """
     import numpy as np
 
-    from setveil.data.whole_file import write_whole
+    from setveil.core.files import write_whole
     from setveil.io.identifiers import find_identifiers
     from setveil.measure.profile import profile
 

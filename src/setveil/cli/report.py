@@ -58,7 +58,7 @@ def report(
     Example: setveil report audit --format md
     """
     from setveil.audit.store import load_audit
-    from setveil.data.whole_file import write_whole
+    from setveil.core.files import write_whole
 
     if show_records and format == "md":
         raise ParameterError(

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.files import shown_name
 from setveil.data.problems import shortened
-from setveil.data.sources import Source, shown_name
+from setveil.data.sources import Source
 from setveil.data.table import frozen
 from setveil.errors import InputError, ParameterError
 

@@ -12,6 +12,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
+from setveil.core.files import shown_name
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -88,17 +89,6 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes:
         """Return up to `size` bytes; none at the end."""
         ...
-
-
-def shown_name(path: str | os.PathLike[str]) -> str:
-    """Return how a path is written in messages.
-
-    >>> shown_name("-")
-    'standard input'
-    """
-    name = os.fspath(path)
-    # A file name need not be valid Unicode; a message must be.
-    return "standard input" if name == "-" else name.encode("utf-8", "backslashreplace").decode()
 
 
 class Source:

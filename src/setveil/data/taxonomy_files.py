@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from setveil.core.files import write_whole
 from setveil.data.naming import counted
 from setveil.data.sources import Source
 from setveil.data.taxonomy import Taxonomy
@@ -26,7 +27,6 @@ from setveil.data.taxonomy_formats import (
     nodes_of_paths,
     rows_of,
 )
-from setveil.data.whole_file import write_whole
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

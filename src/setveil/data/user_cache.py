@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.data.whole_file import write_whole
+from setveil.core.files import write_whole
 from setveil.errors import SetveilError
 
 if TYPE_CHECKING:

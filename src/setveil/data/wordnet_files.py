@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from setveil.data.sources import shown_name
+from setveil.core.files import shown_name
 from setveil.errors import InputError
 
 if TYPE_CHECKING:

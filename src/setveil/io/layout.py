@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.files import shown_name
 from setveil.data.problems import shortened
-from setveil.data.sources import shown_name
 from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import QUOTE, checked_delimiter
 from setveil.io.spelling import nearest

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from setveil.data.output_file import output_file
+from setveil.core.files import output_file, shown_name
 from setveil.data.problems import shortened
-from setveil.data.sources import shown_name
 from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter
 from setveil.io.layout import checked_format

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.data.sources import shown_name
+from setveil.core.files import shown_name
 from setveil.errors import InputError
 from setveil.relatedness.postings import meet
 from setveil.relatedness.words import possible_singulars, words_of

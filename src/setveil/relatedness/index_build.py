@@ -11,8 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.data.output_file import output_file
-from setveil.data.sources import shown_name
+from setveil.core.files import output_file, shown_name
 from setveil.errors import InputError
 from setveil.relatedness.index import (
     ALIGNED,

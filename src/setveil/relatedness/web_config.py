@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil.data.sources import shown_name
+from setveil.core.files import shown_name
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil import __version__
-from setveil.data.output_file import replacing
+from setveil.core.files import alone_in, replacing
 from setveil.errors import ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
-from setveil.release.alone import alone_in
 from setveil.release.base import Key
 from setveil.release.chunk_blocks import release_in_parts
 from setveil.release.disassociated import DisassociatedRelease

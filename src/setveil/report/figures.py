@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from setveil import charts
-from setveil.data.whole_file import write_whole
+from setveil.core.files import write_whole
 from setveil.report.audit_page import figures_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.data.output_file import output_file
-from setveil.data.sources import shown_name
+from setveil.core.files import output_file, shown_name
 from setveil.data.table import Vocabulary
 from setveil.engine.spark import spoken_errors, unwarned
 from setveil.errors import InputError

@@ -11,8 +11,8 @@ from decimal import Decimal
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from setveil.data.output_file import output_file
-from setveil.data.sources import PARQUET_MAGIC, Source, shown_name
+from setveil.core.files import output_file, shown_name
+from setveil.data.sources import PARQUET_MAGIC, Source
 from setveil.errors import InputError
 from setveil.io.delimited import checked_delimiter
 

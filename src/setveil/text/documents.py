@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.files import shown_name
 from setveil.data.problems import LISTED, Problems
-from setveil.data.sources import FOREIGN, Source, shown_name
+from setveil.data.sources import FOREIGN, Source
 from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import checked_delimiter, records
 from setveil.text.html_text import html_to_text, looks_like_html

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from setveil.data.sources import Source, shown_name
+from setveil.core.files import shown_name
+from setveil.data.sources import Source
 from setveil.errors import InputError
 from setveil.io.delimited import checked_delimiter
 

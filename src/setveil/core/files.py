@@ -1,4 +1,4 @@
-"""Output files that appear whole or not at all."""
+"""Files that appear whole or not at all, and directories into which one process writes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from setveil.data.sources import shown_name
 from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def shown_name(path: str | os.PathLike[str]) -> str:
+    """Return how a path is written in messages.
+
+    >>> shown_name("-")
+    'standard input'
+    """
+    name = os.fspath(path)
+    # A file name need not be valid Unicode; a message must be.
+    return "standard input" if name == "-" else name.encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager
@@ -51,6 +61,20 @@ def output_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield out
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a text (as UTF-8) or bytes to a file that appears whole or not at all.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(pathlib.Path(folder, "a.txt"), "né")
+    ...     pathlib.Path(folder, "a.txt").read_text(encoding="utf-8")
+    'né'
+    """
+    data = content.encode() if isinstance(content, str) else content
+    with output_file(path) as out:
+        out.write(data)
 
 
 def _unwritable(path: str | os.PathLike[str], error: Exception) -> InputError:
@@ -100,3 +124,55 @@ def _flush_directory(directory: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Make a directory and let other processes that save into it wait until this one is done.
+
+    After an error a directory that was made for nothing is removed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with suppress(KeyboardInterrupt), alone_in(Path(place, "a", "b")):
+    ...         raise KeyboardInterrupt
+    ...     list(Path(place).iterdir())
+    []
+    """
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    locks: list[int] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        while os.name == "posix" and not _lock(folder, locks):
+            folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        with suppress(OSError):  # up to the first directory that others use
+            _check_unlocked(locks)
+            for each in made:
+                with suppress(FileNotFoundError):
+                    each.rmdir()
+        raise
+    finally:
+        for handle in locks:
+            os.close(handle)
+
+
+def _lock(folder: Path, locks: list[int]) -> bool:
+    """Wait for the lock of a directory; False if its holder removed the directory meanwhile."""
+    import fcntl  # noqa: PLC0415  (POSIX only)
+
+    try:
+        locks.append(os.open(folder, os.O_RDONLY))
+        fcntl.flock(locks[-1], fcntl.LOCK_EX)
+        return os.path.samestat(os.fstat(locks[-1]), folder.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _check_unlocked(locks: list[int]) -> None:
+    """Raise BlockingIOError if another process holds the lock that we were waiting for."""
+    if locks:
+        import fcntl  # noqa: PLC0415  (POSIX only)
+
+        fcntl.flock(locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -24,6 +24,7 @@ TOP_FILES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "reporting.md",
 }
 NOTEBOOK = "guide.ipynb"
 NOTEBOOK_PAGE = "guide-notebook.md"

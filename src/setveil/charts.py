@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from setveil.words import visible_lines
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -83,7 +85,7 @@ def based(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Li
         "titleFont": "inherit",
     }
     lines = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)"}
-    return {
+    spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "width": WIDTH,
         "height": height,
@@ -97,6 +99,16 @@ def based(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Li
         },
         **rest,
     }
+    return {name: _written_out(value) for name, value in spec.items()}
+
+
+def _written_out(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)
+    """Return a specification whose texts show their hidden characters."""
+    if isinstance(spec, dict):
+        return {key: _written_out(value) for key, value in spec.items()}
+    if isinstance(spec, list):
+        return [_written_out(value) for value in spec]
+    return visible_lines(spec) if isinstance(spec, str) else spec
 
 
 def _series(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:

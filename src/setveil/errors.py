@@ -11,21 +11,52 @@ table.csv, line 3, column 2: 'k' is not a number. To fix: write the item's numbe
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from setveil.words import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 class SetveilError(Exception):
-    """Root of the family: what was wrong, where it was found, how to fix it."""
+    r"""Root of the family: what was wrong, where it was found, how to fix it.
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+    Names in it may come from strangers; the message shows their hidden characters written out.
+    Only `lines`, the particulars of what is wrong, begin new lines.
+
+    >>> print(SetveilError("there is no item 'a\u200b'", where="x\x1b.csv"))
+    x\u001b.csv: there is no item 'a\u200b'
+    """
+
+    def __init__(
+        self, what: str, *, where: str = "", fix: str = "", lines: Sequence[str] = ()
+    ) -> None:
         self.what = what
         self.where = where
         self.fix = fix
+        self.lines = tuple(lines)
         message = f"{where}: {what}" if where else what
+        said = [visible(message), *map(visible, lines)]
         if fix:
             end = "" if fix.endswith("?") else "."
-            # What takes several lines keeps its remedy on a line of its own.
-            between = "\n" if "\n" in message else " " if message.endswith("?") else ". "
-            message = f"{message.rstrip('.')}{between}To fix: {fix.rstrip('.')}{end}"
-        super().__init__(message)
+            remedy = visible(f"To fix: {fix.rstrip('.')}{end}")
+            if lines:  # what takes several lines keeps its remedy on a line of its own
+                said.append(remedy)
+            else:
+                between = " " if message.endswith("?") else ". "
+                said = [f"{said[0].rstrip('.')}{between}{remedy}"]
+        super().__init__("\n".join(said))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Go from process to process as what it is, and not as its message."""
+        return _rebuilt, (type(self), self.what, self.where, self.fix, self.lines)
+
+
+def _rebuilt(
+    kind: type[SetveilError], what: str, where: str, fix: str, lines: tuple[str, ...]
+) -> SetveilError:
+    return kind(what, where=where, fix=fix, lines=lines)
 
 
 class InputError(SetveilError):

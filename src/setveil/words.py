@@ -1,6 +1,7 @@
-"""Numbers as a reader meets them: never rounded in the release's favour.
+"""Names and numbers as a reader meets them.
 
-A loss is rounded up, what was kept is rounded down, and an estimate says "about".
+Hidden characters of a name are written out. Numbers are never rounded in the release's favour: a
+loss is rounded up, what was kept is rounded down, and an estimate says "about".
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
@@ -16,27 +18,60 @@ if TYPE_CHECKING:
 
 NOT_APPLICABLE = "n/a"
 
-HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+UNUSUAL = re.compile("[^ -~]")
+FILLERS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
 )
-"""Characters that move the cursor, turn the direction of writing, or are not seen at all."""
+"""Characters without a look of their own that Python calls printable."""
 
 
 def visible(text: str) -> str:
     r"""Return a text with its hidden characters written out, as JSON writes them.
 
-    Names come from strangers: one must not be able to redraw the terminal, or to look like
-    another.
+    Names come from strangers: one must not be able to redraw the terminal, to turn the direction
+    of writing, or to look like another. Written out are control and format characters, every space
+    but the plain one, fillers, and accents that stand on no letter.
 
     >>> print(visible("HIV\u200b\x1b[2K, caf\u00e9"))
     HIV\u200b\u001b[2K, café
     """
-    return HIDDEN.sub(_written_out, text)
+    return UNUSUAL.sub(_shown_or_written_out, text)
 
 
-def _written_out(found: re.Match[str]) -> str:
-    return "\\u007f" if found[0] == "\x7f" else json.dumps(found[0])[1:-1]
+def visible_lines(text: str) -> str:
+    r"""Return a text of several lines of our own, each with its hidden characters written out.
+
+    >>> print(visible_lines("first\nsecond\u202e"))
+    first
+    second\u202e
+    """
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def json_text(content: object, *, indent: int | None = None) -> str:
+    r"""Return JSON in which letters are letters, and hidden characters are written out.
+
+    >>> print(json_text({"né": "HIV\u200b"}))
+    {"né": "HIV\u200b"}
+    """
+    return visible_lines(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
+
+
+def _shown_or_written_out(found: re.Match[str]) -> str:
+    sign = found[0]
+    hidden = not sign.isprintable() or FILLERS.match(sign) or _is_lone_accent(found)
+    if not hidden:
+        return sign
+    return "\\u007f" if sign == "\x7f" else json.dumps(sign)[1:-1]  # JSON leaves DEL as it is
+
+
+def _is_lone_accent(found: re.Match[str]) -> bool:
+    """Tell whether a mark has no letter, digit or picture before it to stand on."""
+    if not unicodedata.category(found[0]).startswith("M"):
+        return False
+    before = found.string[found.start() - 1] if found.start() else " "
+    return unicodedata.category(before)[0] not in "LNM" or FILLERS.match(before) is not None
 
 
 def _percent(share: float | None, rounding: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 from setveil.measure.interval import Rate
@@ -282,7 +281,7 @@ class AuditResult:
         return chart(self)
 
     def _repr_html_(self) -> str:
-        from setveil.data.notebook import html_table  # noqa: PLC0415  (start-up time)
+        from setveil.data.notebook import html_table, shown_text  # noqa: PLC0415  (start-up time)
 
         rows = [
             [
@@ -293,7 +292,7 @@ class AuditResult:
             ]
             for run in self.runs
         ]
-        said = "".join(f"<li>{escape(reason)}</li>" for reason in self.reasons)
+        said = "".join(f"<li>{shown_text(reason)}</li>" for reason in self.reasons)
         caption = f"{self.title}: target {self.target:.0%}"
         table = html_table(caption, ["release", "verified", "risk", "loss"], rows)
         return f"{table}\n<ul>{said}</ul>"

@@ -16,6 +16,7 @@ from setveil import __version__
 from setveil.audit.results import DONE, AuditResult, RunRecord
 from setveil.core.files import write_whole
 from setveil.errors import InputError, ReleaseError, SetveilError
+from setveil.words import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -276,7 +277,7 @@ def number_of(content: list[Any]) -> int:
 
 
 def _text(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(content, indent=1) + "\n"
 
 
 def _write_private(file: Path, text: str) -> None:

@@ -9,7 +9,6 @@ full disk, Ctrl-C, a reader that went away) into one line and an exit code.
 """
 
 import io
-import json
 import math
 import os
 import sys
@@ -26,7 +25,7 @@ from typer.exceptions import TyperException
 
 from setveil import __version__
 from setveil.errors import SetveilError
-from setveil.words import visible
+from setveil.words import json_text, visible, visible_lines
 
 SCHEMA = 1
 """Version of the JSON that commands print; docs/json.md describes it."""
@@ -48,8 +47,7 @@ def emit(result: Mapping[str, Any]) -> None:
     >>> emit({"ncp": float("nan"), "café": [1, None]})
     {"schema": 1, "ncp": null, "café": [1, null]}
     """
-    text = json.dumps(_plain({"schema": SCHEMA, **result}), ensure_ascii=False)
-    sys.stdout.write(visible(text) + "\n")  # such escapes are JSON too
+    sys.stdout.write(json_text(_plain({"schema": SCHEMA, **result})) + "\n")
 
 
 def _plain(value: Any) -> Any:
@@ -85,13 +83,14 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     gather  640.5
     """
     body = [list(row) for row in rows]
+    head = list(map(visible, header))
     cells = [[shown(value) for value in row] for row in body]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     right = [
         bool(body) and all(isinstance(row[i], int | float | None) for row in body)
         for i in range(len(header))
     ]
-    for line in [list(header), *cells]:
+    for line in [head, *cells]:
         columns = zip(line, widths, right, strict=True)
         text = "  ".join(c.rjust(width) if r else c.ljust(width) for c, width, r in columns)
         sys.stdout.write(text.rstrip() + "\n")
@@ -118,7 +117,7 @@ def shown(value: object) -> str:
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """Print a remark on stderr, unless the user asked for silence.
+    """Print a remark on stderr, one line of it, unless the user asked for silence.
 
     Where stderr takes nothing (a full disk, a reader that went away), the remark is lost and
     nothing else: the exit code still says how the command ended.
@@ -126,7 +125,7 @@ def say(text: str, *, quiet: bool = False) -> None:
     if quiet:
         return
     try:
-        sys.stderr.write("\n".join(map(visible, text.split("\n"))) + "\n")
+        sys.stderr.write(visible(text) + "\n")
         sys.stderr.flush()
     except OSError:
         _discard("stderr")
@@ -259,23 +258,29 @@ def _report(error: BaseException) -> int:
     if isinstance(error, TyperException):
         usage = io.StringIO()
         error.show(usage)  # type: ignore[attr-defined]  # all that typer raises have it
-        say(usage.getvalue().rstrip())
+        _say_lines(usage.getvalue().rstrip())
     elif isinstance(error, SetveilError):
-        say(f"setveil: {error}")
+        _say_lines(f"setveil: {error}")
     elif isinstance(error, MemoryError):
         say("setveil: the memory of this machine is not enough for this data")
     elif isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         say(f"setveil: {where}{error.strerror or error}")
     else:
-        say(f"setveil: internal error: {type(error).__name__}. {_kept(error)}")
+        _say_lines(f"setveil: internal error: {type(error).__name__}. {_kept(error)}")
         return INTERNAL
     return WRONG_USE
 
 
+def _say_lines(text: str) -> None:
+    """Print lines on stderr that are ours: a name in them cannot begin one."""
+    for line in text.split("\n"):
+        say(line)
+
+
 def _kept(error: BaseException) -> str:
     """Keep the details of a fault in a file of the user's own, and say where they are."""
-    details = "".join(traceback.format_exception(error))
+    details = visible_lines("".join(traceback.format_exception(error)))
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", prefix="setveil-error-", suffix=".txt", delete=False

@@ -193,14 +193,14 @@ def refuse_identifiers(
         return
     lines = [identity_sentence(finding) for finding in found[:5]]
     if allowed:
-        say(
-            f"{where}: published all the same, as --allow-identifiers says:\n" + "\n".join(lines),
-            quiet=quiet,
-        )
+        say(f"{where}: published all the same, as --allow-identifiers says:", quiet=quiet)
+        for line in lines:
+            say(line, quiet=quiet)
         return
     raise InputError(
-        "what would be published looks like identities:\n" + "\n".join(lines),
+        "what would be published looks like identities:",
         where=where,
+        lines=lines,
         fix=_ways_on(found, "" if reading is None else reading.format),
     )
 

@@ -108,14 +108,13 @@ def _text(result: "AuditResult", directory: Path, *, format: str, show_records: 
         from setveil.report import markdown_audit
 
         return markdown_audit(result)
-    import json
-
     from setveil.cli.output import SCHEMA
+    from setveil.words import json_text
 
     content = {"schema": SCHEMA, **result.to_json()}
     if not show_records:
         content["runs"] = [_without_examples(run) for run in content["runs"]]
-    return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(content) + "\n"
 
 
 def _without_examples(run: dict[str, Any]) -> dict[str, Any]:

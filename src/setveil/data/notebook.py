@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
 from typing import TYPE_CHECKING, Protocol
+
+from setveil.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ROWS = 5
 ITEMS = 20
+
+
+def shown_text(text: str) -> str:
+    r"""Return a text as HTML shows it: no markup, and its hidden characters written out.
+
+    >>> print(shown_text("<b>flu\u202e"))
+    &lt;b&gt;flu\u202e
+    """
+    return html.escape(visible(text))
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -23,8 +34,8 @@ def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[obj
     <tbody><tr><td style="text-align: left">&lt;script&gt;</td></tr></tbody></table>
     """
     if not columns:
-        return f"<p>{escape(caption)}</p>"
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
+        return f"<p>{shown_text(caption)}</p>"
+    head = "".join(f'<th scope="col">{shown_text(str(name))}</th>' for name in columns)
     lines = "\n".join(
         "<tr>"
         + "".join(f'<td style="text-align: {_side(value)}">{_cell(value)}</td>' for value in row)
@@ -32,7 +43,7 @@ def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[obj
         for row in rows
     )
     return (
-        f'<table><caption style="text-align: left">{escape(caption)}</caption>\n'
+        f'<table><caption style="text-align: left">{shown_text(caption)}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{lines}</tbody></table>"
     )
 
@@ -44,7 +55,7 @@ def _side(value: object) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return "n/a"
-    return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
+    return shown_text(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
 def html_of_records(caption: str, rows: Iterable[Sequence[str]], count: int) -> str:

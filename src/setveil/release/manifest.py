@@ -12,6 +12,7 @@ import numpy as np
 
 from setveil.data.taxonomy import Taxonomy
 from setveil.errors import ParameterError, ReleaseError, SetveilError
+from setveil.words import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +77,7 @@ class Manifest:
             "structure": self.structure,
         }
         try:
-            return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+            return json_text(content, indent=1) + "\n"
         except (TypeError, ValueError) as error:
             raise ParameterError(
                 f"the parameters cannot be published as JSON ({error})",

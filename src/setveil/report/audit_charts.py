@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from setveil import charts
+from setveil.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ def _marks(adversaries: Sequence[Adversary]) -> charts.Values:
     """Return the rates of each adversary that was measured: its own, guessing, the control."""
     marks: charts.Values = []
     for place, each in enumerate(each for each in adversaries if each.rate is not None):
-        row = f"{place}\n{each.attack}\n{each.knows}"
+        row = f"{place}\n{visible(each.attack)}\n{visible(each.knows)}"
         for what, rate in zip(KINDS, (each.rate, each.baseline, each.control), strict=True):
             if rate is not None:
                 ends = {"rate": rate.value, "low": rate.low, "high": rate.high}

@@ -9,23 +9,26 @@ from typing import TYPE_CHECKING
 from setveil.audit.results import DONE
 from setveil.report.audit_page import figures_for, nearest, verdict_of
 from setveil.report.audit_runs import called, state, value_words
-from setveil.words import lost, sentence, won
+from setveil.words import lost, sentence, visible, won
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from setveil.audit import AuditResult, RunRecord
 
-SPECIAL = re.compile(r"([\\`*_\[\]|#~])")
+SPECIAL = re.compile(r"([\\`*_\[\]|#~@$]|:(?=\S)|(?<=www)\.|^[-+=])", re.IGNORECASE)
+"""What would begin markup, a link, a mention or a formula."""
+NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
 def escaped(text: object) -> str:
-    r"""Return a text so that Markdown shows it as it is, on one line.
+    r"""Return a text so that Markdown shows it as it is, on one line, hidden characters too.
 
-    >>> print(escaped("a|b <i>*c*\nd"))
-    a\|b &lt;i&gt;\*c\* d
+    >>> print(escaped("a|b <i>*c*\u202e www.d"))
+    a\|b &lt;i&gt;\*c\*\\u202e www\.d
     """
-    return SPECIAL.sub(r"\\\1", html.escape(" ".join(str(text).split()), quote=False))
+    plain = html.escape(visible(str(text)), quote=False)
+    return NUMBERED.sub(r"\1\\\2", SPECIAL.sub(r"\\\1", plain))
 
 
 def markdown_audit(result: AuditResult) -> str:
@@ -53,7 +56,7 @@ def _head(result: AuditResult, focus: RunRecord | None) -> Iterator[str]:
     yield ""
     yield "**For the owner of the data: do not publish this text.**"
     if result.description:
-        yield from ["", escaped(result.description)]
+        yield from ["", escaped(" ".join(result.description.split()))]
     yield from ["", f"**{escaped(verdict['lead'])}** {escaped(verdict['counts'])}", ""]
     yield from (f"- {escaped(text)}" for text in (*verdict["reasons"], *verdict["warnings"]))
     yield ""

@@ -25,6 +25,7 @@ from setveil.words import (
     lost,
     number,
     plural,
+    visible,
 )
 
 if TYPE_CHECKING:
@@ -86,8 +87,16 @@ def render_audit(
 
     if not result.runs:
         raise ParameterError("an audit without runs has no report", fix="run a method first")
+
+    def written_out(value: object) -> object:
+        """Show hidden characters of every text on the page, but for pictures and our script."""
+        return visible(value) if type(value) is str else value
+
     pages = Environment(
-        loader=PackageLoader("setveil.report"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("setveil.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=written_out,
     )
     script = _source(pages, "audit.js")
     focus = result.chosen or nearest(result)
@@ -95,7 +104,7 @@ def render_audit(
     return pages.get_template("audit.html").render(
         version=__version__,
         title=result.title,
-        description=result.description,
+        description=" ".join(result.description.split()),
         script=Markup(script),  # noqa: S704  (our own file)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         target=f"{result.target * 100:g}%",

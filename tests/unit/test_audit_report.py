@@ -286,7 +286,7 @@ def test_markdown_shows_names_as_text():
 def test_markdown_survives_what_tables_cannot_hold():
     evil = made.run(title="a|b\n# c `d` *e* [f](g)")
     text = markdown_audit(made.result([evil], recommended=None))
-    assert "a\\|b \\# c \\`d\\` \\*e\\* \\[f\\](g)" in text
+    assert "a\\|b\\\\n\\# c \\`d\\` \\*e\\* \\[f\\](g)" in text
 
 
 @pytest.mark.parametrize("share", [0.0, 0.0171, 0.001, 0.5, 1.0, 1e-9])

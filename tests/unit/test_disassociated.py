@@ -21,6 +21,7 @@ from setveil.release import (
 )
 from setveil.release.chunk_store import chunk_structure
 from setveil.release.forms import rebuild
+from setveil.release.records import Records
 from setveil.release.store import load_key, load_release, save, save_key
 
 # --- publishing -----------------------------------------------------------------------------------
@@ -230,7 +231,7 @@ def test_save_and_load(tmp_path_factory, ending, case):
     assert loaded.is_consistent_with(table, again)
 
 
-ROWS = GOOD.to_rows()
+RECORDS = Records.of(GOOD.to_rows())
 
 
 @pytest.mark.parametrize(
@@ -254,8 +255,8 @@ ROWS = GOOD.to_rows()
 )
 def test_damaged_structures_are_refused_in_words(change, said):
     with pytest.raises(SetveilError, match=said):
-        rebuild("disassociated", ROWS, {**chunk_structure(GOOD), **change})
-    assert same(rebuild("disassociated", ROWS, chunk_structure(GOOD)), GOOD)
+        rebuild("disassociated", RECORDS, {**chunk_structure(GOOD), **change})
+    assert same(rebuild("disassociated", RECORDS, chunk_structure(GOOD)), GOOD)
 
 
 def test_a_damaged_key_is_refused(tmp_path):

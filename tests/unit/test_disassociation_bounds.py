@@ -24,6 +24,7 @@ from setveil.guarantee.joint_clusters import narrowed_joint
 from setveil.release import Plan, publish_disassociated
 from setveil.release.chunk_store import chunk_structure
 from setveil.release.forms import rebuild
+from setveil.release.records import Records
 from setveil.release.store import load_release, save
 
 # --- exact chances ------------------------------------------------------------------------------
@@ -182,11 +183,11 @@ def test_the_likelier_row_is_taken_where_tails_are_equal():
 
 def test_sizes_that_nothing_needs_are_refused():
     release, _ = publish([["a", "b"], ["a"]], ([0, 1], ["a"], "b"))
-    structure = chunk_structure(release)
+    structure, records = chunk_structure(release), Records.of(release.to_rows())
     for sizes in ([2_000_000_000], [2**31 - 1]):
         with pytest.raises(ReleaseError, match=r"0 records in 1 cl|7 records in 1 cl"):
-            rebuild("disassociated", release.to_rows(), {**structure, "sizes": sizes})
-    assert len(rebuild("disassociated", release.to_rows(), {**structure, "sizes": [99]})) == 99
+            rebuild("disassociated", records, {**structure, "sizes": sizes})
+    assert len(rebuild("disassociated", records, {**structure, "sizes": [99]})) == 99
 
 
 def test_what_is_wrong_with_a_structure_comes_with_a_way_out(tmp_path, monkeypatch):

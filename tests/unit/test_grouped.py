@@ -20,6 +20,7 @@ from setveil.release import (
 )
 from setveil.release.forms import rebuild
 from setveil.release.group_store import group_structure
+from setveil.release.records import Records
 from setveil.release.store import load_release, save
 
 FORMATS = ["parquet", "jsonl", "csv"]
@@ -332,9 +333,9 @@ def test_damaged_structures_are_refused(change, message):
     rows = release.to_rows()
     rows.remove(["flu"])  # distinct parts are stored, with their counts
     structure = group_structure(release)
-    assert rebuild("grouped", rows, structure).to_rows() == release.to_rows()
+    assert rebuild("grouped", Records.of(rows), structure).to_rows() == release.to_rows()
     with pytest.raises((ReleaseError, ParameterError), match=message):
-        rebuild("grouped", rows, {**structure, **change})
+        rebuild("grouped", Records.of(rows), {**structure, **change})
 
 
 @pytest.mark.parametrize(
@@ -351,7 +352,7 @@ def test_damaged_deals_are_refused(change, message):
     release, _ = publish_grouped(FEW, [0, 0, 0, 1, 1], ["flu", "hiv"], whole=True)
     dealt = deal(release, np.random.default_rng(0))
     with pytest.raises(ReleaseError, match=message):
-        rebuild("grouped", dealt.to_rows(), {**group_structure(dealt), **change})
+        rebuild("grouped", Records.of(dealt.to_rows()), {**group_structure(dealt), **change})
 
 
 def test_measures():

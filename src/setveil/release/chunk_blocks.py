@@ -15,19 +15,20 @@ from setveil.errors import ReleaseError
 from setveil.release.chunk_order import are_nested, canonical_clusters, chunk_keys, cluster_keys
 from setveil.release.chunk_store import check_sizes
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.parts import frames_of_parts, is_in_parts
+from setveil.release.parts import flat_lists, frames_of_parts, is_in_parts
+from setveil.release.records import RecordsBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
-    import polars as pl
 
 Numbers = np.ndarray[Any, np.dtype[np.integer[Any]]]
 
 COLUMNS = ("sizes", "first", "last", "rows", "lengths", "items", "term_lengths", "terms")
 """What :class:`setveil.spark.DistributedChunks` says of them."""
 NAMED = ("items", "terms")
+MISSING = "a block of the data has a name or a number that is missing"
 CUTS = (("sizes", "term_lengths"), ("first", "last"), ("first", "rows"))
 """Columns with one number for each of the same things."""
 TOTALS = (("rows", "lengths"), ("lengths", "items"), ("term_lengths", "terms"))
@@ -94,24 +95,21 @@ def release_in_parts(data: bytes) -> DisassociatedRelease:
         raise ReleaseError("the data is one file, and the manifest says that it is in parts")
     kinds = {name: pl.List(pl.String if name in NAMED else pl.Int32) for name in COLUMNS}
     blocks = pl.concat([pl.DataFrame(schema=kinds), *frames_of_parts(data, kinds)])
-    lists = {name: _flat(blocks[name]) for name in COLUMNS}
-    names = sorted(set().union(*(lists[name][1].to_list() for name in NAMED)))
-    numbers = {name: number for number, name in enumerate(names)}
-    columns = {}
-    for name, (offsets, flat) in lists.items():
-        items = [numbers[text] for text in flat.to_list()] if name in NAMED else flat.to_numpy()
-        columns[name] = Lists(offsets, np.array(items, dtype=np.int32))
+    lists = {name: flat_lists(blocks[name], MISSING) for name in COLUMNS}
+    builder = RecordsBuilder()
+    for name in NAMED:
+        builder.add_column(*lists[name])
+    named = builder.records()
+    columns, start = {}, 0
+    for name, (lengths, flat) in lists.items():
+        if name in NAMED:
+            items = named.items[start : start + len(flat)]
+            start += len(flat)
+        else:
+            items = flat.to_numpy().astype(np.int32)
+        columns[name] = Lists(_offsets(lengths), items)
     check_blocks(columns)
-    return release_of_blocks(columns, names)
-
-
-def _flat(column: pl.Series) -> tuple[Int64Array, pl.Series]:
-    """Return where the list of each block begins and ends, and all lists in one."""
-    lengths = column.list.len()
-    flat = column.filter(lengths > 0).explode()
-    if column.null_count() or flat.null_count():
-        raise ReleaseError("a block of the data has a name or a number that is missing")
-    return _offsets(lengths.to_numpy().astype(np.int64)), flat
+    return release_of_blocks(columns, named.labels)
 
 
 def check_blocks(columns: Mapping[str, Lists]) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from setveil.errors import ParameterError, ReleaseError
-from setveil.release.parts import is_in_parts, rows_of_parts
+from setveil.release.parts import is_in_parts, records_of_parts
+from setveil.release.records import Records, RecordsBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.release.forms import Records
-
-Rows = list[list[str]]
+    import polars as pl
 
 ROW_GROUP = 1 << 20
 """Rows of a Parquet row group: fixed, so that the bytes do not depend on the machine."""
@@ -33,75 +33,101 @@ def _to_parquet(records: Records) -> bytes:
     return sink.getvalue()
 
 
-def _labelled(records: Records) -> Rows:
-    flat = [records.labels[number] for number in records.items.tolist()]
-    return [flat[a:b] for a, b in pairwise(records.offsets.tolist())]
-
-
-def _from_parquet(data: bytes) -> Rows:
+def _from_parquet(data: bytes) -> Records:
     import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
 
     if is_in_parts(data):
-        return rows_of_parts(data)
+        return records_of_parts(data)
+    builder = RecordsBuilder()
+    before = 0, False  # how many records there are, and whether the last of them has items
     try:
-        frame = pl.read_parquet(io.BytesIO(data))
+        lines = pl.scan_parquet(io.BytesIO(data))
+        if dict(lines.collect_schema()) != {"record": pl.Int64, "item": pl.String}:
+            raise ReleaseError(
+                "the data file must have the columns record (Int64) and item (String)"
+            )
+        at = 0
+        while len(block := lines.slice(at, ROW_GROUP).collect()):
+            before = _add_lines(builder, block, *before)
+            at += ROW_GROUP
     except pl.exceptions.PolarsError as error:
         raise ReleaseError(f"the data file is not Parquet ({error})") from None
-    if dict(frame.schema) != {"record": pl.Int64, "item": pl.String}:
-        raise ReleaseError("the data file must have the columns record (Int64) and item (String)")
-    if frame["record"].null_count():
+    return builder.records()
+
+
+def _add_lines(
+    builder: RecordsBuilder, lines: pl.DataFrame, n_records: int, has_items: bool
+) -> tuple[int, bool]:
+    """Add the next lines of a data file; return what `_from_parquet` knows before the next.
+
+    A line begins the next record, or goes on with the last, which then must not be empty.
+    """
+    if lines["record"].null_count():
         raise ReleaseError("the data file has a line without its record")
-    rows: Rows = []
-    for record, item in zip(frame["record"].to_list(), frame["item"].to_list(), strict=True):
-        if record == len(rows):
-            rows.append([] if item is None else [item])
-        elif record == len(rows) - 1 and item is not None and rows[-1]:
-            rows[-1].append(item)
-        else:
-            raise ReleaseError(f"record {record} of the data file stands in the wrong place")
-    return rows
+    record, is_item = lines["record"].to_numpy(), lines["item"].is_not_null().to_numpy()
+    is_new = np.diff(record, prepend=n_records - 1) == 1
+    goes_on = is_item & np.concatenate([[has_items], is_item[:-1]])
+    goes_on &= np.diff(record, prepend=n_records - 1) == 0
+    wrong = np.flatnonzero(~(is_new | goes_on))
+    if len(wrong):
+        raise ReleaseError(f"record {record[wrong[0]]} of the data file stands in the wrong place")
+    labels = lines["item"].drop_nulls()
+    starts = np.flatnonzero(is_new)
+    lengths = np.add.reduceat(is_item, starts, dtype=np.int64) if len(starts) else starts
+    tail = len(labels) - int(lengths.sum())  # of a record that began in an earlier block
+    if tail:
+        builder.lengthen_last(labels[:tail])
+    builder.add_column(lengths, labels[tail:])
+    return n_records + len(starts), bool(is_item[-1])
 
 
 def _to_jsonl(records: Records) -> bytes:
     """Write one JSON array of labels per line."""
-    rows = _labelled(records)
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    sink = io.BytesIO()
+    for row in records.rows():
+        sink.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return sink.getvalue()
 
 
-def _from_jsonl(data: bytes) -> Rows:
-    rows: Rows = []
-    # Not splitlines: it would also cut at the line separators of Unicode, which JSON leaves as
-    # they are.
-    for number, line in enumerate(data.decode().removesuffix("\n").split("\n") if data else [], 1):
+def _from_jsonl(data: bytes) -> Records:
+    builder = RecordsBuilder()
+    # Lines of bytes end at line feeds alone; those of texts would also end at the line separators
+    # of Unicode, which JSON leaves as they are.
+    for number, line in enumerate(io.BytesIO(data), 1):
         try:
-            row = json.loads(line)
+            row = json.loads(line.decode())
+        except UnicodeDecodeError:
+            raise
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, list) or not all(isinstance(item, str) for item in row):
             raise ReleaseError(f"line {number} of the data file is not a list of texts")
-        rows.append(row)
-    return rows
+        builder.add_row(row)
+    return builder.records()
 
 
 def _to_csv(records: Records) -> bytes:
     """Write one line per record, every field quoted; an empty record is an empty line."""
-    sink = io.StringIO(newline="")
-    writer = csv.writer(sink, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerows(_labelled(records))
-    return sink.getvalue().encode()
+    sink = io.BytesIO()
+    with io.TextIOWrapper(sink, encoding="utf-8", newline="", write_through=True) as text:
+        writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerows(records.rows())
+        text.flush()
+        return sink.getvalue()
 
 
-def _from_csv(data: bytes) -> Rows:
+def _from_csv(data: bytes) -> Records:
     limit = csv.field_size_limit(max(len(data), csv.field_size_limit()))
     try:
-        return list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
+        with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="") as lines:
+            return Records.of(csv.reader(lines, strict=True))
     except csv.Error as error:
         raise ReleaseError(f"the data file is not CSV ({error})") from None
     finally:
         csv.field_size_limit(limit)
 
 
-FORMATS: dict[str, tuple[Callable[[Records], bytes], Callable[[bytes], Rows]]] = {
+FORMATS: dict[str, tuple[Callable[[Records], bytes], Callable[[bytes], Records]]] = {
     "parquet": (_to_parquet, _from_parquet),
     "jsonl": (_to_jsonl, _from_jsonl),
     "csv": (_to_csv, _from_csv),
@@ -112,9 +138,7 @@ FORMATS: dict[str, tuple[Callable[[Records], bytes], Callable[[bytes], Rows]]] =
 def encode(records: Records, format: str) -> bytes:  # noqa: A002  (as in the public API)
     r"""Return records, by their labels, as the content of a file.
 
-    >>> import numpy as np
-    >>> from setveil.release.forms import Records
-    >>> encode(Records(np.array([0, 1]), np.array([0], dtype=np.int32), ["a"]), "jsonl")
+    >>> encode(Records.of([["a"]]), "jsonl")
     b'["a"]\n'
     """
     if format not in FORMATS:
@@ -123,13 +147,22 @@ def encode(records: Records, format: str) -> bytes:  # noqa: A002  (as in the pu
     return FORMATS[format][0](records)
 
 
-def decode(data: bytes, format: str) -> Rows:  # noqa: A002  (as in the public API)
-    r"""Return the records in the content of a file, as lists of labels.
+def decode(data: bytes, format: str) -> Records:  # noqa: A002  (as in the public API)
+    r"""Return the records in the content of a file.
 
-    >>> decode(b'"a","b"\n\n', "csv")
+    >>> list(decode(b'"a","b"\n\n', "csv").rows())
     [['a', 'b'], []]
     """
     try:
         return FORMATS[format][1](data)
+    except UnicodeDecodeError:
+        raise ReleaseError(f"the data file is not UTF-8 (byte {_first_fault(data)})") from None
+
+
+def _first_fault(data: bytes) -> int:
+    """Return the place of the first byte that is not UTF-8; readers know it only within a block."""
+    try:
+        data.decode()
     except UnicodeDecodeError as error:
-        raise ReleaseError(f"the data file is not UTF-8 (byte {error.start})") from None
+        return error.start
+    return len(data)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.data.fractions import share_as_json
-from setveil.data.table import Int32Array, Int64Array, Vocabulary, canonical_order, take_rows
+from setveil.data.table import Vocabulary, canonical_order, take_rows
 from setveil.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.release.chunk_store import chunk_rows, chunk_structure, rebuild_chunks
 from setveil.release.disassociated import DisassociatedRelease
@@ -19,25 +19,17 @@ from setveil.release.grouped import GroupedRelease
 from setveil.release.item_channel import ItemChannel
 from setveil.release.manifest import describe_tree, rebuild_tree
 from setveil.release.perturbed import PerturbedRelease
+from setveil.release.records import Records
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.shared import SharedRelease, shared_release
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from setveil.release.base import Release
-    from setveil.release.encoding import Rows
     from setveil.release.item_rows import ItemRows
-
-
-class Records(NamedTuple):
-    """Records as numbers, and the text that the data file shows for each number."""
-
-    offsets: Int64Array
-    items: Int32Array
-    labels: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +43,12 @@ class Form:
     structure
         What goes into the manifest, as JSON values: all that the records alone do not say.
     rebuild
-        Returns the release of some rows and a structure, or says what is wrong with them.
+        Returns the release of some records and a structure, or says what is wrong with them.
     """
 
     records: Callable[[Any], Records]
     structure: Callable[[Any], dict[str, Any]]
-    rebuild: Callable[[Rows, Mapping[str, Any]], Release]
+    rebuild: Callable[[Records, Mapping[str, Any]], Release]
 
 
 def form_of(release: Release) -> Form:
@@ -73,23 +65,15 @@ def form_of(release: Release) -> Form:
     return FORMS[release.form]
 
 
-def rebuild(form: str, rows: Rows, structure: Mapping[str, Any]) -> Release:
+def rebuild(form: str, records: Records, structure: Mapping[str, Any]) -> Release:
     """Return the release that was stored under the name of a form.
 
-    >>> rebuild("suppressed", [["flu", "gout"], ["flu"]], {}).to_rows()
+    >>> rebuild("suppressed", Records.of([["flu", "gout"], ["flu"]]), {}).to_rows()
     [['flu', 'gout'], ['flu']]
     """
     if form not in FORMS:
         raise ReleaseError(f"the form {form!r} is not known")
-    return FORMS[form].rebuild(rows, structure)
-
-
-def _numbered(rows: Rows, numbers: Mapping[str, int]) -> tuple[Int64Array, Int32Array]:
-    """Return rows of labels as compressed rows of numbers; -1 stands for an unknown label."""
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    flat = [numbers.get(label, -1) for row in rows for label in row]
-    return offsets, np.array(flat, dtype=np.int32)
+    return FORMS[form].rebuild(records, structure)
 
 
 # --- generalized records --------------------------------------------------------------------------
@@ -103,16 +87,17 @@ def _generalized_structure(release: GeneralizedRelease) -> dict[str, Any]:
     }
 
 
-def _rebuild_generalized(rows: Rows, structure: Mapping[str, Any]) -> GeneralizedRelease:
+def _rebuild_generalized(records: Records, structure: Mapping[str, Any]) -> GeneralizedRelease:
     hides, whole = structure.get("hides"), structure.get("whole", False)
     if not isinstance(hides, bool) or not isinstance(whole, bool):
         raise ReleaseError("manifest.json is damaged: it does not say whether items are hidden")
     tree = rebuild_tree(structure.get("nodes"))
     numbers = {node_id: v for v, node_id in enumerate(tree.ids)}
-    offsets, nodes = _numbered(rows, numbers)
-    if len(nodes) and nodes.min() < 0:
-        unknown = next(node_id for row in rows for node_id in row if node_id not in numbers)
+    unknown = next((label for label in records.labels if label not in numbers), None)
+    if unknown is not None:
         raise ReleaseError(f"the data holds {unknown!r}, which is not in the release's tree")
+    node_of = np.array([numbers[label] for label in records.labels], dtype=np.int32)
+    offsets, nodes = records.offsets, node_of[records.items]
     if structure.get("parts") is True:  # records in parts have no order, until here
         offsets, nodes = take_rows(offsets, nodes, canonical_order(offsets, nodes))
     if len(tree.pruned(np.unique(nodes))[0]) != len(tree):
@@ -127,11 +112,13 @@ def _item_records(release: ItemRows) -> Records:
     return Records(release.offsets, release.items, release.vocabulary.names)
 
 
-def _item_rows(rows: Rows) -> dict[str, Any]:
+def _item_rows(records: Records) -> dict[str, Any]:
     """Return the fields that all forms of records of items have."""
-    names = tuple(sorted({name for row in rows for name in row}))
-    offsets, items = _numbered(rows, {name: number for number, name in enumerate(names)})
-    return {"vocabulary": Vocabulary(names=names), "offsets": offsets, "items": items}
+    return {
+        "vocabulary": Vocabulary(names=tuple(records.labels)),
+        "offsets": records.offsets,
+        "items": records.items,
+    }
 
 
 def _check_bare(structure: Mapping[str, Any]) -> None:
@@ -139,27 +126,27 @@ def _check_bare(structure: Mapping[str, Any]) -> None:
         raise ReleaseError("manifest.json is damaged: this form has no structure")
 
 
-def _rebuild_suppressed(rows: Rows, structure: Mapping[str, Any]) -> SuppressedRelease:
+def _rebuild_suppressed(records: Records, structure: Mapping[str, Any]) -> SuppressedRelease:
     _check_bare(structure)
-    return SuppressedRelease(**_item_rows(rows))
+    return SuppressedRelease(**_item_rows(records))
 
 
-def _rebuild_sets(rows: Rows, structure: Mapping[str, Any]) -> SetGeneralizedRelease:
+def _rebuild_sets(records: Records, structure: Mapping[str, Any]) -> SetGeneralizedRelease:
     _check_bare(structure)
-    return SetGeneralizedRelease(**_item_rows(rows))
+    return SetGeneralizedRelease(**_item_rows(records))
 
 
-def _rebuild_split(rows: Rows, structure: Mapping[str, Any]) -> SplitRelease:
+def _rebuild_split(records: Records, structure: Mapping[str, Any]) -> SplitRelease:
     _check_bare(structure)
-    return SplitRelease(**_item_rows(rows))
+    return SplitRelease(**_item_rows(records))
 
 
 def _readable_names(release: EncodedRelease) -> list[str]:
     return [release.vocabulary[i] for i in np.flatnonzero(release.readable).tolist()]
 
 
-def _rebuild_encoded(rows: Rows, structure: Mapping[str, Any]) -> EncodedRelease:
-    fields = _item_rows(rows)
+def _rebuild_encoded(records: Records, structure: Mapping[str, Any]) -> EncodedRelease:
+    fields = _item_rows(records)
     readable, names = structure.get("readable"), fields["vocabulary"].names
     if not isinstance(readable, list) or not set(names).issuperset(map(str, readable)):
         raise ReleaseError("manifest.json is damaged: it does not say what can be read")
@@ -180,11 +167,11 @@ def _group_records(release: GroupedRelease) -> Records:
     return Records(*group_rows(release), release.vocabulary.names)
 
 
-def _rebuild_shared(rows: Rows, structure: Mapping[str, Any]) -> SharedRelease:
+def _rebuild_shared(records: Records, structure: Mapping[str, Any]) -> SharedRelease:
     k = structure.get("k")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ReleaseError("manifest.json is damaged: it does not say how many shares it takes")
-    return shared_release(rows, k)
+    return shared_release(records.rows(), k)
 
 
 def _channel_structure(release: PerturbedRelease) -> dict[str, Any]:
@@ -193,7 +180,7 @@ def _channel_structure(release: PerturbedRelease) -> dict[str, Any]:
     return {"beta": share_as_json(channel.beta), "domain": channel.domain, "sizes": sizes}
 
 
-def _rebuild_perturbed(rows: Rows, structure: Mapping[str, Any]) -> PerturbedRelease:
+def _rebuild_perturbed(records: Records, structure: Mapping[str, Any]) -> PerturbedRelease:
     sizes = structure.get("sizes")
     if set(structure) != {"beta", "domain", "sizes"} or not isinstance(sizes, list | None):
         raise ReleaseError("manifest.json is damaged: it does not say how chance worked")
@@ -203,7 +190,7 @@ def _rebuild_perturbed(rows: Rows, structure: Mapping[str, Any]) -> PerturbedRel
             domain=structure["domain"],
             sizes=None if sizes is None else tuple(sizes),
         )
-        return PerturbedRelease(**_item_rows(rows), channel=channel)
+        return PerturbedRelease(**_item_rows(records), channel=channel)
     except ParameterError as error:
         raise ReleaseError(f"the release is damaged: {error.what}") from None
 
@@ -237,12 +224,16 @@ FORMS: dict[str, Form] = {
     DisassociatedRelease.form: Form(
         records=_chunk_records,
         structure=chunk_structure,
-        rebuild=lambda rows, structure: rebuild_chunks(**_item_rows(rows), structure=structure),
+        rebuild=lambda records, structure: rebuild_chunks(
+            **_item_rows(records), structure=structure
+        ),
     ),
     GroupedRelease.form: Form(
         records=_group_records,
         structure=group_structure,
-        rebuild=lambda rows, structure: rebuild_groups(**_item_rows(rows), structure=structure),
+        rebuild=lambda records, structure: rebuild_groups(
+            **_item_rows(records), structure=structure
+        ),
     ),
 }
 """The forms that can be stored, by the name a manifest gives them."""

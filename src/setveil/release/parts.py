@@ -10,13 +10,18 @@ import io
 import shutil
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from setveil.errors import ReleaseError
+from setveil.release.records import Records, RecordsBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import polars as pl
+
+    from setveil.data.table import Int64Array
 
 MAGIC = b"setveil parts\n"
 BLOCK = 1 << 20
@@ -71,17 +76,31 @@ def frames_of_parts(data: bytes, columns: Mapping[str, pl.DataType]) -> Iterator
         at = end
 
 
-def rows_of_parts(data: bytes) -> list[list[str]]:
+def flat_lists(column: pl.Series, missing: str) -> tuple[Int64Array, pl.Series]:
+    """Return the length of each list of a column, and all lists in one; nothing may be null.
+
+    >>> import polars as pl
+    >>> lengths, flat = flat_lists(pl.Series([["flu", "gout"], []]), "a name is missing")
+    >>> lengths.tolist(), flat.to_list()
+    ([2, 0], ['flu', 'gout'])
+    """
+    lengths = column.list.len()
+    flat = column.filter(lengths > 0).explode()
+    if column.null_count() or flat.null_count():
+        raise ReleaseError(missing)
+    return lengths.to_numpy().astype(np.int64), flat
+
+
+def records_of_parts(data: bytes) -> Records:
     """Return the records of all parts, in the order of the parts."""
     import polars as pl  # noqa: PLC0415
 
-    rows: list[list[str]] = []
+    builder = RecordsBuilder()
     for frame in frames_of_parts(data, {"items": pl.List(pl.String)}):
-        found = frame["items"].to_list()
-        if any(row is None or None in row for row in found):
-            raise ReleaseError("a record of the data has a name that is missing")
-        rows += found
-    return rows
+        builder.add_column(
+            *flat_lists(frame["items"], "a record of the data has a name that is missing")
+        )
+    return builder.records()
 
 
 def place_parts(staged: Path, target: Path) -> None:

@@ -80,7 +80,7 @@ class SharedRelease(EncodedRelease):
         return [labels[a:b] for a, b in pairwise(self.offsets.tolist())]
 
 
-def shared_release(rows: Sequence[Sequence[str]], k: int) -> SharedRelease:
+def shared_release(rows: Iterable[Sequence[str]], k: int) -> SharedRelease:
     """Return the release of some rows of shares, with all read that can be read.
 
     Raises

@@ -250,9 +250,9 @@ def _rebuild(manifest: Manifest, data: bytes) -> Release:
         release: Release = release_in_parts(data)
         items = len(form_of(release).records(release).items)
     else:
-        rows = decode(data, manifest.format)
-        release = rebuild(manifest.form, rows, manifest.structure)
-        items = sum(map(len, rows))
+        records = decode(data, manifest.format)
+        release = rebuild(manifest.form, records, manifest.structure)
+        items = len(records.items)
     counts = len(release), items
     if counts != (manifest.records, manifest.occurrences):
         raise ReleaseError(

@@ -15,6 +15,7 @@ from setveil.data.table import TransactionTable, canonical_order, take_rows
 from setveil.errors import NotApplicable
 from setveil.release.forms import form_of, rebuild
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.records import Records
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.store import load_manifest
 from setveil.release.suppressed import SuppressedRelease
@@ -102,7 +103,7 @@ class Sketch:
         nodes = structure.get("nodes")
         place = {node["id"]: v for v, node in enumerate(nodes)} if isinstance(nodes, list) else {}
         ordered = sorted(labels, key=lambda label: (place.get(label, 0), label))
-        release = rebuild(form, [[label] for label in ordered], structure)
+        release = rebuild(form, Records.of([label] for label in ordered), structure)
         known = form_of(release).records(release)
         at = {known.labels[item]: item for item in known.items.tolist()}
         numbers = np.array([at[label] for label in sorted(labels)], dtype=np.int32)

@@ -16,6 +16,7 @@ from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import rebuild
 from setveil.release.parts import content_blocks
 from setveil.release.published import published_rows
+from setveil.release.records import Records
 from setveil.release.store import load_manifest, load_release
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks
@@ -180,7 +181,8 @@ def _shape(manifest: Manifest, table: DistributedTable) -> PublishedRows:
     nodes = manifest.structure.get("nodes")
     place = {node.get("id"): v for v, node in enumerate(nodes)} if isinstance(nodes, list) else {}
     row = sorted(labels, key=lambda label: (place.get(label, 0), label))
-    whole = published_rows(rebuild(manifest.form, [[label] for label in row], manifest.structure))
+    records = Records.of([label] for label in row)
+    whole = published_rows(rebuild(manifest.form, records, manifest.structure))
     # From the numbers of the form to those of the table, which are the places of sorted labels.
     at = {label: i for i, label in enumerate(row)}
     numbers = whole.items[np.array([at[label] for label in labels], dtype=np.int64)]

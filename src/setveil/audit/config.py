@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import InputError
+from setveil.core.quantities import DURATION_FORMS, SIZE_FORMS, parse_duration, parse_size
+from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     import os
@@ -52,10 +52,6 @@ KINDS: dict[str, tuple[type, ...]] = {
     "seed": (int,),
 }
 """What may stand in the file, and of which kinds it may be."""
-SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
-TIMES = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)", re.IGNORECASE)
 
 
 def read_config(file: str | os.PathLike[str]) -> dict[str, Any]:
@@ -91,17 +87,29 @@ def read_config(file: str | os.PathLike[str]) -> dict[str, Any]:
         found["relatedness"] = [found["relatedness"]]
     if "relatedness" in found:
         found["relatedness"] = [_beside(path.parent, spec) for spec in found["relatedness"]]
-    for name, read in (("budget", seconds_of), ("memory", bytes_of)):
-        if name in found:
-            value = read(str(found[name]))
-            if value is None:
-                raise InputError(
-                    f"{name} is {found[name]!r}",
-                    where=where,
-                    fix='write it as in budget = "30m", memory = "2G"',
-                )
-            found[name] = value
-    return found
+    try:
+        return parse_limits(found)
+    except ParameterError as error:
+        raise InputError(error.what, where=where, fix=error.fix) from None
+
+
+def parse_limits(settings: dict[str, Any], *, prefix: str = "") -> dict[str, Any]:
+    """Return settings with `budget` and `memory` as seconds and bytes.
+
+    >>> parse_limits({"budget": "30m", "memory": "2G", "target": 0.1})
+    {'budget': 1800.0, 'memory': 2000000000, 'target': 0.1}
+    """
+    parsed = dict(settings)
+    for name, parse, forms in (
+        ("budget", parse_duration, DURATION_FORMS),
+        ("memory", parse_size, SIZE_FORMS),
+    ):
+        if name in parsed:
+            text = str(settings[name])
+            parsed[name] = parse(text)
+            if parsed[name] is None:
+                raise ParameterError(f"{prefix}{name} is {text[:60]!r}", fix=f"write {forms}")
+    return parsed
 
 
 def _beside(folder: Path, spec: str) -> str:
@@ -142,25 +150,3 @@ def _check(found: dict[str, Any], where: str) -> None:
             raise InputError(
                 f"{name} is {value!r}", where=where, fix=f"give it {' or '.join(words)}"
             )
-
-
-def seconds_of(text: str) -> float | None:
-    """Return a duration in seconds; None for what is none.
-
-    >>> seconds_of("90s"), seconds_of("30m"), seconds_of("45"), seconds_of("soon")
-    (90.0, 1800.0, 45.0, None)
-    """
-    found = TIME.fullmatch(text.strip())
-    value = 0.0 if found is None else float(found[1]) * TIMES[found[2].lower()]
-    return value or None
-
-
-def bytes_of(text: str) -> int | None:
-    """Return a size in bytes; None for what is none.
-
-    >>> bytes_of("2G"), bytes_of("500 MB"), bytes_of("much")
-    (2000000000, 500000000, None)
-    """
-    found = SIZE.fullmatch(text.strip())
-    value = 0 if found is None else int(float(found[1]) * SIZES[found[2].lower()])
-    return value or None

@@ -11,6 +11,7 @@ from setveil.audit.apart import keep, perform_apart
 from setveil.audit.changes import plain
 from setveil.audit.performing import perform
 from setveil.audit.results import FAILED, SKIPPED, RunRecord
+from setveil.core.quantities import format_duration, format_size
 from setveil.engine import processes
 from setveil.engine.processes import Processes
 from setveil.errors import ParameterError
@@ -67,36 +68,11 @@ class Limits:
     def in_words(self, state: str) -> str:
         """Return which budget was reached."""
         if state == processes.LARGE:
-            return f"the memory budget of {in_bytes(self.memory or 0)} was reached"
-        budget = f"the time budget of {in_time(self.budget or 0.0)}"
+            return f"the memory budget of {format_size(self.memory or 0)} was reached"
+        budget = f"the time budget of {format_duration(self.budget or 0.0)}"
         if state == processes.SLOW:
             return f"it took longer than a quarter of {budget}"
         return f"{budget} was reached"
-
-
-def in_bytes(size: int) -> str:
-    """Return a size as people say it.
-
-    >>> in_bytes(2_000_000_000), in_bytes(5_000)
-    ('2 GB', '5 kB')
-    """
-    value, unit = float(size), "bytes"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.3g} {unit}"
-
-
-def in_time(seconds: float) -> str:
-    """Return a duration as people say it.
-
-    >>> in_time(90), in_time(1800), in_time(7200), in_time(0.5)
-    ('90 s', '30 min', '2 h', '0.5 s')
-    """
-    if seconds < 120:
-        return f"{seconds:g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
 
 def all_runs(case: Case, jobs: Sequence[Job], limits: Limits, told: Told | None) -> list[RunRecord]:

@@ -118,18 +118,11 @@ def given_settings(data: str, **options: Any) -> dict[str, Any]:
     >>> given_settings("visits.csv", budget="90s", methods="gather;coat:k=5", target=None)
     {'data': 'visits.csv', 'budget': 90.0, 'methods': ['gather', 'coat:k=5']}
     """
-    from setveil.audit.config import bytes_of, read_config, seconds_of
+    from setveil.audit.config import parse_limits, read_config
 
     found = read_config(data) if Path(data).suffix == ".toml" else {"data": data}
     said = {name: value for name, value in options.items() if value is not None}
-    for name, read, example in (("budget", seconds_of, "30m"), ("memory", bytes_of, "2G")):
-        if name in said:
-            value = read(said[name])
-            if value is None:
-                raise ParameterError(
-                    f"--{name} is {said[name]!r}", fix=f"write it as in --{name} {example}"
-                )
-            said[name] = value
+    said = parse_limits(said, prefix="--")
     for name in ("methods", "attacks"):
         if name in said:
             said[name] = _listed(said[name])

@@ -1,7 +1,6 @@
 """A method's parameters as options of its command."""
 
 import inspect
-import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -12,9 +11,6 @@ import typer
 
 if TYPE_CHECKING:
     from setveil.registry import Param
-
-UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
 
 
 def option_for(param: "Param") -> inspect.Parameter:
@@ -78,10 +74,12 @@ def seconds(text: Any) -> float:
     >>> seconds("90s"), seconds("1.5m"), seconds("45")
     (90.0, 90.0, 45.0)
     """
-    found = DURATION.fullmatch(str(text).strip().lower())
+    from setveil.core.quantities import DURATION_FORMS, parse_duration
+
+    found = parse_duration(str(text))
     if found is None:
-        raise typer.BadParameter(f"{text!r} is not a duration such as 45, 90s, 30m or 1h")
-    return float(found[1]) * UNITS[found[2]]
+        raise typer.BadParameter(f"{str(text)[:60]!r} is not a duration: write {DURATION_FORMS}")
+    return found
 
 
 def in_json(value: Any) -> Any:

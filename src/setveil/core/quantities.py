@@ -1,0 +1,71 @@
+"""Durations and sizes, as people write them (30m, 2G) and as they read them (30 min, 2 GB)."""
+
+from __future__ import annotations
+
+import re
+
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+LONGEST = 366 * 86400
+"""Seconds that a duration may have; no timer has to wait for longer."""
+LARGEST = 10**15
+"""Bytes that a size may have."""
+NUMBER = r"([0-9]{1,18}(?:\.[0-9]{1,18})?)"
+DURATION = re.compile(NUMBER + r"\s*([smhd]?)", re.IGNORECASE)
+SIZE = re.compile(NUMBER + r"\s*([kmgt]?)b?", re.IGNORECASE)
+DURATION_FORMS = "a number of seconds, or as in 90s, 30m or 2h, above 0 and at most 366d"
+SIZE_FORMS = "a number of bytes, or as in 500M or 2G, above 0 and at most 1000T"
+
+
+def parse_duration(text: str) -> float | None:
+    """Return a duration in seconds; None for what is none, is no time at all, or too long.
+
+    >>> parse_duration("90s"), parse_duration("1.5m"), parse_duration("45"), parse_duration("2 h")
+    (90.0, 90.0, 45.0, 7200.0)
+    >>> parse_duration("soon"), parse_duration("0"), parse_duration("9" * 400)
+    (None, None, None)
+    """
+    return _parse(text, DURATION, SECONDS, LONGEST)
+
+
+def parse_size(text: str) -> int | None:
+    """Return a size in bytes; None for what is none, is nothing, or too large.
+
+    >>> parse_size("2G"), parse_size("500 MB"), parse_size("1.5k")
+    (2000000000, 500000000, 1500)
+    >>> parse_size("much"), parse_size("0"), parse_size("9" * 400)
+    (None, None, None)
+    """
+    size = _parse(text, SIZE, BYTES, LARGEST)
+    return None if size is None else int(size) or None
+
+
+def _parse(text: str, pattern: re.Pattern[str], units: dict[str, int], most: float) -> float | None:
+    parts = pattern.fullmatch(text.strip())
+    value = 0.0 if parts is None else float(parts[1]) * units[parts[2].lower()]
+    return value if 0 < value <= most else None
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration as people say it.
+
+    >>> format_duration(90), format_duration(1800), format_duration(7200), format_duration(0.5)
+    ('90 s', '30 min', '2 h', '0.5 s')
+    """
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.4g} h"
+
+
+def format_size(size: float) -> str:
+    """Return a size as people say it.
+
+    >>> format_size(2_000_000_000), format_size(5_000), format_size(12)
+    ('2 GB', '5 kB', '12 bytes')
+    """
+    value, unit = float(size), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.3g} {unit}"

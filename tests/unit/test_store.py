@@ -417,7 +417,7 @@ def test_the_hash_of_the_first_versions_is_read(tmp_path):
         ("jsonl", b"{}\n", "line 1"),
         ("jsonl", b"[]\n[1]\n", "line 2"),
         ("jsonl", b"[\n", "line 1"),
-        ("parquet", b"PAR1", "not Parquet"),
+        ("parquet", b"PAR1", "as Parquet"),
         ("csv", b'"nobody"\n', "'nobody'"),
     ],
 )

@@ -1,6 +1,7 @@
 """The command line: one file per command, imported when the command is called."""
 
 import importlib
+import os
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -169,6 +170,16 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _input_limit(size: str | None) -> None:
+    """Put the limit where the processes that a command starts find it too."""
+    if size is not None:
+        from setveil.core.untrusted import VARIABLE, bytes_of
+
+        if bytes_of(size) is None:
+            raise typer.BadParameter("write it as in --input-limit 2G")
+        os.environ[VARIABLE] = size
+
+
 @app.callback()
 def _root(
     _version_wanted: Annotated[
@@ -177,6 +188,16 @@ def _root(
             "--version", callback=_version, is_eager=True, help="Print the version and stop."
         ),
     ] = False,
+    _limit: Annotated[
+        str | None,
+        typer.Option(
+            "--input-limit",
+            metavar="SIZE",
+            callback=_input_limit,
+            help="Most memory that a file may take, such as 2G, in place of the limits for "
+            "files from strangers.",
+        ),
+    ] = None,
 ) -> None:
     """Anonymize set-valued data, prove what the release promises, measure what it costs."""
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.parquet import parquet_blocks
+from setveil.core.untrusted import parse_json
 from setveil.errors import ParameterError, ReleaseError
 from setveil.release.parts import is_in_parts, records_of_parts
 from setveil.release.records import Records, RecordsBuilder
@@ -41,17 +43,10 @@ def _from_parquet(data: bytes) -> Records:
     builder = RecordsBuilder()
     before = 0, False  # how many records there are, and whether the last of them has items
     try:
-        lines = pl.scan_parquet(io.BytesIO(data))
-        if dict(lines.collect_schema()) != {"record": pl.Int64, "item": pl.String}:
-            raise ReleaseError(
-                "the data file must have the columns record (Int64) and item (String)"
-            )
-        at = 0
-        while len(block := lines.slice(at, ROW_GROUP).collect()):
+        for block in parquet_blocks(data, {"record": pl.Int64, "item": pl.String}, ROW_GROUP):
             before = _add_lines(builder, block, *before)
-            at += ROW_GROUP
-    except pl.exceptions.PolarsError as error:
-        raise ReleaseError(f"the data file is not Parquet ({error})") from None
+    except ValueError as error:
+        raise ReleaseError(f"the data file cannot be read as Parquet: {error}") from None
     return builder.records()
 
 
@@ -95,10 +90,10 @@ def _from_jsonl(data: bytes) -> Records:
     # of Unicode, which JSON leaves as they are.
     for number, line in enumerate(io.BytesIO(data), 1):
         try:
-            row = json.loads(line.decode())
+            row = parse_json(line.decode())
         except UnicodeDecodeError:
             raise
-        except (ValueError, RecursionError):
+        except ValueError:
             row = None
         if not isinstance(row, list) or not all(isinstance(item, str) for item in row):
             raise ReleaseError(f"line {number} of the data file is not a list of texts")

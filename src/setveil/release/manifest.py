@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.untrusted import parse_json
 from setveil.data.taxonomy import Taxonomy
 from setveil.errors import ParameterError, ReleaseError, SetveilError
 from setveil.words import json_text
@@ -88,8 +89,8 @@ class Manifest:
     def from_json(cls, text: str) -> Manifest:
         """Read and check the content of ``manifest.json``."""
         try:
-            raw = json.loads(text)
-        except (ValueError, RecursionError):
+            raw = parse_json(text)
+        except ValueError:
             raise ReleaseError("manifest.json is damaged: it is not JSON") from None
         if not isinstance(raw, dict) or raw.get("setveil") != "release":
             raise ReleaseError("manifest.json does not describe a release of setveil")

@@ -7,11 +7,14 @@ The content of such a directory is that of its files, by name, each after its le
 from __future__ import annotations
 
 import io
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.parquet import read_parquet
+from setveil.core.untrusted import FILE_LIMIT, check_size, list_folder, open_file, read_file
 from setveil.errors import ReleaseError
 from setveil.release.records import Records, RecordsBuilder
 
@@ -37,20 +40,27 @@ def content_blocks(path: Path) -> Iterator[bytes]:
     ...     b"".join(content_blocks(pathlib.Path(folder)))
     b'setveil parts\n\x00\x00\x00\x00\x00\x00\x00\x04PAR1'
     """
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    if path.is_dir():
+    folder = path.parent
+    in_parts = path.is_dir()
+    if in_parts:
         yield MAGIC
-    for file in files:
-        if path.is_dir():
-            yield file.stat().st_size.to_bytes(8, "big")
-        with file.open("rb") as data:
+    for file in list_folder(path, inside=folder) if in_parts else [path]:
+        with open_file(file, inside=folder) as data:
+            if in_parts:
+                yield os.fstat(data.fileno()).st_size.to_bytes(8, "big")
             while block := data.read(BLOCK):
                 yield block
 
 
 def content_of(path: Path) -> bytes:
-    """Return the whole content of a data file, or of a directory of parts."""
-    return b"".join(content_blocks(path))
+    """Return the whole content of a data file, or of a directory of parts, within the limit."""
+    if not path.is_dir():
+        return read_file(path, inside=path.parent)
+    content = io.BytesIO()
+    for block in content_blocks(path):
+        content.write(block)
+        check_size(content.tell(), FILE_LIMIT, where=str(path), what="it holds at least")
+    return content.getvalue()
 
 
 def is_in_parts(data: bytes) -> bool:
@@ -60,19 +70,13 @@ def is_in_parts(data: bytes) -> bool:
 
 def frames_of_parts(data: bytes, columns: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
     """Yield the parts, in their order, and check that they have these columns."""
-    import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
-
     at = len(MAGIC)
     while at < len(data):
         end = at + 8 + int.from_bytes(data[at : at + 8], "big")
         try:
-            frame = pl.read_parquet(io.BytesIO(data[at + 8 : end]))
-        except pl.exceptions.PolarsError as error:
-            raise ReleaseError(f"a part of the data is not Parquet ({error})") from None
-        if dict(frame.schema) != columns:
-            wanted = ", ".join(f"{name} ({kind})" for name, kind in columns.items())
-            raise ReleaseError(f"a part of the data must have the columns {wanted}")
-        yield frame
+            yield read_parquet(data[at + 8 : end], columns)
+        except ValueError as error:
+            raise ReleaseError(f"a part of the data cannot be read as Parquet: {error}") from None
         at = end
 
 
@@ -93,7 +97,7 @@ def flat_lists(column: pl.Series, missing: str) -> tuple[Int64Array, pl.Series]:
 
 def records_of_parts(data: bytes) -> Records:
     """Return the records of all parts, in the order of the parts."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
 
     builder = RecordsBuilder()
     for frame in frames_of_parts(data, {"items": pl.List(pl.String)}):

@@ -22,7 +22,8 @@ import numpy as np
 
 from setveil import __version__
 from setveil.core.files import alone_in, replacing
-from setveil.errors import ParameterError, ReleaseError, SetveilError
+from setveil.core.untrusted import load_arrays, parse_json, read_file
+from setveil.errors import InputError, ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
 from setveil.release.base import Key
 from setveil.release.chunk_blocks import release_in_parts
@@ -193,7 +194,7 @@ def load_manifest(directory: str | os.PathLike[str]) -> Manifest:
     """Read and check the manifest of a release; the data file is not looked at."""
     folder = Path(directory)
     try:
-        text = (folder / MANIFEST).read_bytes()
+        text = read_file(folder / MANIFEST, inside=folder)
     except (FileNotFoundError, NotADirectoryError):
         raise ReleaseError(
             f"no release is here: there is no {MANIFEST}",
@@ -204,11 +205,13 @@ def load_manifest(directory: str | os.PathLike[str]) -> Manifest:
         raise ReleaseError(
             f"{MANIFEST} cannot be read: {error.strerror or error}", where=str(folder)
         ) from None
+    except InputError as error:
+        raise ReleaseError(error.what, where=error.where, fix=error.fix) from None
     try:
         return Manifest.from_json(text.decode())
     except UnicodeDecodeError:
         raise ReleaseError(f"{MANIFEST} is damaged: it is not UTF-8", where=str(folder)) from None
-    except ReleaseError as error:
+    except SetveilError as error:
         raise ReleaseError(error.what, where=str(folder), fix=error.fix) from None
 
 
@@ -235,6 +238,8 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
     for _ in range(TRIES):
         try:
             return manifest, content_of(folder / manifest.file)
+        except InputError as error:
+            raise ReleaseError(error.what, where=error.where, fix=error.fix) from None
         except FileNotFoundError:
             # Another process may have committed a new release since the manifest was read.
             manifest = load_manifest(folder)
@@ -305,20 +310,21 @@ def load_key(path: str | os.PathLike[str]) -> Key:
     [1, 0]
     """
     try:
-        content = io.BytesIO(Path(path).read_bytes())
+        content = read_file(path)
     except OSError as error:
         raise ReleaseError(
             f"the key cannot be read: {error.strerror or error}", where=str(path)
         ) from None
     fix = "name the file that `setveil anonymize --key` wrote"
     try:
-        with np.load(content, allow_pickle=False) as arrays:
-            records = arrays["records"]
-            names = json.loads(arrays["names"].tobytes()) if "names" in arrays else []
-            parts = "parts" in arrays
-            removed = json.loads(arrays["removed"].tobytes()) if "removed" in arrays else []
-    # A damaged archive fails in numpy, zipfile or zlib, each with errors of its own.
-    except Exception:  # noqa: BLE001
+        arrays = load_arrays(content, ["records", "names", "parts", "removed"])
+        records = arrays["records"]
+        names = parse_json(arrays["names"].tobytes()) if "names" in arrays else []
+        parts = "parts" in arrays
+        removed = parse_json(arrays["removed"].tobytes()) if "removed" in arrays else []
+    except InputError as error:
+        raise ReleaseError(error.what, where=str(path), fix=error.fix) from None
+    except (ValueError, KeyError):
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix) from None
     whole = records.ndim == 1 and records.dtype == np.int64 and records.min(initial=0) >= 0
     named = isinstance(names, list) and all(isinstance(name, str) for name in names)

@@ -405,10 +405,16 @@ def load_arrays(content: bytes, names: Iterable[str]) -> dict[str, npt.NDArray[A
         size = sum(archive.getinfo(member).file_size for member in wanted.values())
         check_size(size, FILE_LIMIT, what="its arrays would take")
         try:
-            return {name: _array(archive.read(member)) for name, member in wanted.items()}
+            return {name: _array(_member(archive, member)) for name, member in wanted.items()}
         # NumPy's header is read by Python's parser, and zlib, lzma and bz2 have their own errors.
         except Exception as error:  # noqa: BLE001
             raise ValueError(f"an array is damaged ({type(error).__name__})") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a file of an archive; what it unpacks to beyond the size that is told is not made."""
+    with archive.open(name) as file:
+        return file.read(archive.getinfo(name).file_size)
 
 
 def _array(content: bytes) -> npt.NDArray[Any]:

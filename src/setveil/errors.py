@@ -19,14 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+LONGEST = 1500
+"""Characters of a part of a message; more are left out of its middle."""
+
+
 class SetveilError(Exception):
     r"""Root of the family: what was wrong, where it was found, how to fix it.
 
-    Names in it may come from strangers; the message shows their hidden characters written out.
-    Only `lines`, the particulars of what is wrong, begin new lines.
+    Names in it may come from strangers; the message shows their hidden characters written out,
+    and of very long ones the beginning and the end. Only `lines`, the particulars of what is
+    wrong, begin new lines.
 
     >>> print(SetveilError("there is no item 'a\u200b'", where="x\x1b.csv"))
     x\u001b.csv: there is no item 'a\u200b'
+    >>> len(str(SetveilError(f"there is no item {'a' * 10**6}")))
+    1503
     """
 
     def __init__(
@@ -37,10 +44,10 @@ class SetveilError(Exception):
         self.fix = fix
         self.lines = tuple(lines)
         message = f"{where}: {what}" if where else what
-        said = [visible(message), *map(visible, lines)]
+        said = [_shown(message), *map(_shown, lines)]
         if fix:
             end = "" if fix.endswith("?") else "."
-            remedy = visible(f"To fix: {fix.rstrip('.')}{end}")
+            remedy = _shown(f"To fix: {fix.rstrip('.')}{end}")
             if lines:  # what takes several lines keeps its remedy on a line of its own
                 said.append(remedy)
             else:
@@ -51,6 +58,12 @@ class SetveilError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         """Go from process to process as what it is, and not as its message."""
         return _rebuilt, (type(self), self.what, self.where, self.fix, self.lines)
+
+
+def _shown(text: str) -> str:
+    """Return a part of a message without hidden characters, and of a length that can be read."""
+    half = LONGEST // 2
+    return visible(text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}")
 
 
 def _rebuilt(

@@ -10,13 +10,15 @@ import json
 import math
 import re
 import unicodedata
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setveil.measure.interval import Rate
 
 NOT_APPLICABLE = "n/a"
+EVERY_DIGIT = Context(prec=400)
+"""Rounds every float that there is; 28 digits, as usual, are too few for 1e300."""
 
 UNUSUAL = re.compile("[^ -~]")
 FILLERS = re.compile(
@@ -79,7 +81,7 @@ def _percent(share: float | None, rounding: str) -> str:
         return NOT_APPLICABLE
     # Through the shortest decimal that names the float: 0.07 is 7%, not 7.000000000000001%.
     tenths = Decimal(repr(float(share))) * 100
-    return f"{tenths.quantize(Decimal('0.1'), rounding=rounding)}%"
+    return f"{tenths.quantize(Decimal('0.1'), rounding, EVERY_DIGIT)}%"
 
 
 def lost(share: float | None) -> str:
@@ -137,7 +139,7 @@ def of_thousand(share: float, *, rounding: str = ROUND_CEILING) -> int:
     >>> of_thousand(0.069), of_thousand(0.0171), of_thousand(0.0171, rounding=ROUND_FLOOR)
     (69, 18, 17)
     """
-    return int((Decimal(repr(float(share))) * 1000).quantize(Decimal(1), rounding=rounding))
+    return int((Decimal(repr(float(share))) * 1000).quantize(Decimal(1), rounding, EVERY_DIGIT))
 
 
 def in_thousand(share: float, *, rounding: str = ROUND_CEILING) -> str:

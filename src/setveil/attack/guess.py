@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from setveil.core.json_kinds import fits, misfit
 from setveil.errors import InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
@@ -76,7 +77,13 @@ class Guess:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Return the guess that :meth:`to_json` described; ``__post_init__`` checks it."""
+        """Return the guess that :meth:`to_json` described, if its fields are what they should be.
+
+        ``__post_init__`` checks what annotations do not say.
+        """
+        wrong = misfit(content, cls)
+        if wrong is not None:
+            raise ParameterError(f"its field {wrong!r} is missing, unknown or of another kind")
         return cls(**content)
 
 
@@ -144,6 +151,8 @@ def load_guess(path: str | os.PathLike[str]) -> Guess:
             where=where,
             fix="update setveil",
         )
+    if not fits(content, dict[str, Any]):
+        raise InputError("the guess is damaged: a number is not finite", where=where, fix=fix)
     try:
         return KINDS[kind].from_json(content)
     except SetveilError as error:

@@ -98,7 +98,9 @@ class Link(NamedTuple):
         """Return a link of values from a file, or refuse them."""
         known, candidates, chance, named, learned, each = values
         link = cls(tuple(known), candidates, chance, tuple(named), tuple(learned), each)
-        whole = all(type(place) is int and place >= 0 for place in (candidates, *link.named))
+        whole = all(
+            type(place) is int and 0 <= place < 2**63 for place in (candidates, *link.named)
+        )
         texts = all(isinstance(item, str) for item in (*link.known, *link.learned))
         if not whole or not texts or not 0 <= chance <= 1 or not 0 < each <= 1:
             raise ParameterError("a link has numbers that cannot be")

@@ -66,7 +66,8 @@ class PublicRecordsGuess(Guess):
             raise ParameterError("a guess names the items of its candidates")
         if not len(self.records) == len(self.named) == len(self.chances):
             raise ParameterError("a guess names a candidate for each record")
-        if len(self.copies) != len(self.candidates) or min(self.copies, default=1) < 1:
+        counted = min(self.copies, default=1) >= 1 and sum(self.copies) < 2**63
+        if len(self.copies) != len(self.candidates) or not counted:
             raise ParameterError("a guess says how often there is each candidate")
         if not all(0 <= place < len(self.candidates) for place in self.named):
             raise ParameterError("a guess names candidates that it has")

@@ -128,12 +128,16 @@ class ReassociationGuess(Guess):
             raise ParameterError("a guess has its clusters once each, in order")
         # There may be millions of pairs: columns are compared, not one pair after the other.
         clusters, first, second = zip(*pairs, strict=True) if pairs else ((), (), ())
+        texts = (*first, *second, *self.notes)
         if (
-            len(set(pairs)) < len(pairs)
+            not all(isinstance(text, str) for text in texts)
+            or len(set(pairs)) < len(pairs)
             or not set(clusters) <= set(numbers)
             or not all(map(lt, first, second))
         ):
-            raise ParameterError("a pair is two terms in order of one cluster, said once")
+            raise ParameterError(
+                "a pair is two terms in order of one cluster, said once, and a note is a text"
+            )
         if any(each.baselines for each in self.baselines.values()):
             raise ParameterError("a baseline has no baselines")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
+from setveil.core.json_kinds import fits, misfit
+from setveil.errors import InputError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
@@ -22,6 +24,68 @@ TEXTS = ("name", "method", "title", "state", "form", "worst_attack")
 FLAGS = ("verified", "meets_target", "recommended")
 SHARES = ("risk", "loss", "seconds")
 """Columns of the frame of an audit."""
+
+
+class PromiseText(TypedDict):
+    """A promise as an audit keeps it."""
+
+    name: str
+    params: dict[str, Any]
+    says: str
+
+
+class WitnessText(TypedDict, total=False):
+    """What breaks a promise, as an audit keeps it."""
+
+    items: list[str]
+    support: float | None
+    required: str
+    consequent: str | None
+
+
+class ContentText(TypedDict, total=False):
+    """What a release shows, as an audit keeps it."""
+
+    sentence: str | None
+
+
+class NotedFigures(TypedDict, total=False):
+    """What an audit notes of a run beside plain numbers (:func:`setveil.audit.changes.changes`)."""
+
+    items: list[tuple[str, float, float, float]]
+    terms: list[tuple[str, float]]
+    steps: list[tuple[str, str, str, float]]
+    content: ContentText
+
+
+class ExampleText(TypedDict, total=False):
+    """What an attack said of a record (:func:`setveil.measure.examples.examples_of`)."""
+
+    known: list[str] | None
+    published: list[str] | None
+    guessed: list[str] | None
+    original: list[str] | None
+    why: list[tuple[str, str, float, float]]
+
+
+class TopItem(TypedDict):
+    """An item that many records hold."""
+
+    item: str
+    records: int
+
+
+class SettingsText(TypedDict, total=False):
+    """What was asked for; further settings are any values."""
+
+    relatedness: list[str]
+
+
+def _check(found: Mapping[str, Any], kind: type, **closer: Any) -> None:  # noqa: ANN401
+    """Refuse an object from a file that is not as its class says."""
+    wrong = misfit(found, kind, **closer)
+    if wrong is not None:
+        raise InputError(f"the audit is damaged at {wrong!r}", fix="audit again")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +163,9 @@ class Adversary:
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
+        _check(found, cls, examples=list[ExampleText])
         rates = {
-            name: None if found[name] is None else Rate(**found[name])
+            name: None if found.get(name) is None else Rate(**found[name])
             for name in ("rate", "baseline", "control", "advantage")
         }
         return cls(**{**found, **rates})
@@ -191,7 +256,14 @@ class RunRecord:
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        tried = tuple(Adversary.from_json(each) for each in found["adversaries"])
+        _check(
+            found,
+            cls,
+            promise=PromiseText | None,
+            witnesses=list[WitnessText | str],
+            figures=NotedFigures,
+        )
+        tried = tuple(Adversary.from_json(each) for each in found.get("adversaries", ()))
         return cls(**{**found, "adversaries": tried})
 
 
@@ -304,12 +376,16 @@ class AuditResult:
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        runs = tuple(RunRecord.from_json(run) for run in found["runs"])
+        _check(found, cls, settings=SettingsText)
+        profile = dict(found.get("profile", {}))
+        known = fits(profile.pop("top_items", []), list[TopItem])
+        if not known or not fits(profile, dict[str, float | bool | None]):
+            raise InputError("the audit is damaged at 'profile'", fix="audit again")
         return cls(
             **{
                 **found,
-                "runs": runs,
-                "reasons": tuple(found["reasons"]),
-                "notes": tuple(found["notes"]),
+                "runs": tuple(RunRecord.from_json(run) for run in found["runs"]),
+                "reasons": tuple(found.get("reasons", ())),
+                "notes": tuple(found.get("notes", ())),
             }
         )

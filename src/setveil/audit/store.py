@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -149,8 +149,9 @@ class Store:
         file = self.private / "seed.json"
         if given is None:
             found = _read(file)
-            if found is not None and isinstance(found.get("seed"), int):
-                return int(found["seed"])
+            seed = None if found is None else found.get("seed")
+            if type(seed) is int and 0 <= seed < 1 << SEED_BITS:
+                return seed
             given = secrets.randbits(SEED_BITS)
         _write_private(file, json.dumps({"seed": given}) + "\n")
         return given
@@ -162,9 +163,10 @@ class Store:
             return None
         if found.get("release") != self._hash_of(name):
             return None
+        run = found.get("run")
         try:
-            record = RunRecord.from_json(found["run"])
-        except (KeyError, TypeError, AttributeError):
+            record = RunRecord.from_json(run if isinstance(run, dict) else {})
+        except InputError:
             return None  # damaged: it is made again
         return record if record.state == DONE and record.id == run_id else None
 
@@ -213,12 +215,9 @@ def load_audit(folder: str | os.PathLike[str]) -> AuditResult:
     if found.pop("version", None) != VERSION:
         raise InputError("the audit is of another version", where=str(file), fix="audit again")
     try:
-        result = AuditResult.from_json(found)
-        for number in (result.target, *(run.loss for run in result.runs)):
-            _ = None if number is None else number + 0.0  # a text cannot be added to
-        return replace(result, profile=dict(result.profile), settings=dict(result.settings))
-    except (KeyError, TypeError, AttributeError, ValueError):
-        raise InputError("the audit is damaged", where=str(file), fix="audit again") from None
+        return AuditResult.from_json(found)
+    except InputError as error:
+        raise InputError(error.what, where=str(file), fix=error.fix) from None
 
 
 def records_hash(table: TransactionTable) -> str:

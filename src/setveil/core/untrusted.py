@@ -284,8 +284,8 @@ def parse_json(content: bytes | str) -> Any:  # noqa: ANN401  (whatever JSON hol
     Raises
     ------
     ValueError
-        It is no JSON in UTF-8, nested too deep, or holds a number that is too long or a text with
-        half a character.
+        It is no JSON in UTF-8, nested too deep, or holds a number that is too long or none (NaN),
+        or a text with half a character.
     InputError
         Its values would take more memory than the limit.
 
@@ -303,10 +303,14 @@ def parse_json(content: bytes | str) -> Any:  # noqa: ANN401  (whatever JSON hol
         check_size(_json_memory(text), FILE_LIMIT, what="its values would take")
     if opened > DEPTH_LIMIT and _json_depth(text) > DEPTH_LIMIT:
         raise ValueError(f"more than {DEPTH_LIMIT} lists or objects stand inside each other")
-    value = json.loads(content)
+    value = json.loads(text.decode(), parse_constant=_refuse_constant)
     if HALF_CHARACTER.search(text):
         json.dumps(value, ensure_ascii=False).encode()  # an error for half a pair of surrogates
     return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _json_memory(text: bytes) -> int:

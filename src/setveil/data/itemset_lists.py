@@ -49,6 +49,6 @@ def _from_json(line: str) -> list[str] | None:
         return None
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None  # an item may begin with a bracket
     return found if all(isinstance(item, str) for item in found) else None

@@ -133,7 +133,9 @@ def _check(guess: LinkageGuess, release: Release, original: TransactionTable, ke
     """Refuse a guess about other people, or about another release."""
     must_be_about(guess, release)
     rows = [set(original[t]) if t < len(original) else set() for t in guess.targets]
-    named = (record for link in (*guess.links, *guess.strangers) for record in link.named)
+    links = [*guess.links, *guess.strangers]
+    links += guess.alone if isinstance(guess, IntersectionGuess) else ()
+    named = (record for link in links for record in link.named)
     known = all(row.issuperset(link.known) for row, link in zip(rows, guess.links, strict=True))
     inside = max(guess.targets, default=-1) < len(original)
     if not known or not inside or max(named, default=-1) >= len(release):

@@ -307,8 +307,9 @@ def _check(arrays: Mapping[str, Array]) -> None:
         ("document_starts", len(arrays["document_starts"]) - 1, ""),
     ):
         starts = arrays[name]
-        ends = not of or starts[-1] == len(arrays[of])
-        if len(starts) != runs + 1 or runs < 1 or starts[0] != 0 or not ends:
+        if len(starts) != runs + 1 or runs < 1 or starts[0] != 0:
+            raise ValueError(name)
+        if of and starts[-1] != len(arrays[of]):
             raise ValueError(name)
         if np.any(starts[1:] < starts[:-1]):
             raise ValueError(name)

@@ -185,7 +185,10 @@ def rebuild_tree(nodes: Any) -> Taxonomy:  # noqa: ANN401  (JSON from a file)
         raise ReleaseError("the tree of the release is damaged: it is not a list of nodes")
     ids = [_field(node, "id", str) for node in nodes]
     numbers: dict[str | None, int] = {node_id: v for v, node_id in enumerate(ids)}
-    parents = [numbers.get(node.get("parent"), -1) for node in nodes]
+    above = [node.get("parent") for node in nodes]
+    if not all(isinstance(parent, str | None) for parent in above):
+        raise ReleaseError("the tree of the release is damaged: a parent is not named by its id")
+    parents = [numbers.get(parent, -1) for parent in above]
     leaves = [_count(node, "leaves") for node in nodes]
     try:
         return Taxonomy(

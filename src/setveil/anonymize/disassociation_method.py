@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 
@@ -19,11 +20,12 @@ from setveil.anonymize.recoding import check_m
 from setveil.anonymize.refine import Refined, refine
 from setveil.engine import Local
 from setveil.errors import ParameterError
+from setveil.kernels.disassociation import TERM_CHUNK
 from setveil.release.base import Anonymization, Step
 from setveil.release.disassociating import Plan, publish_disassociated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from fractions import Fraction
 
     from setveil.data.table import TransactionTable
@@ -94,7 +96,7 @@ class DisassociationMethod:
         place[refined.order] = np.arange(len(refined.order))
         release, key = publish_disassociated(
             table,
-            plans(refined),
+            Plans(refined),
             [
                 (int(place[chunk.first]), int(place[chunk.first]) + chunk.members, chunk.domain)
                 for chunk in refined.shared
@@ -110,28 +112,41 @@ class DisassociationMethod:
         )
 
 
-def plans(refined: Refined) -> list[Plan]:
-    """Return how each cluster is to be published, in the order of `refined`."""
-    chunks = refined.chunks
-    records, borders = chunks.records, chunks.borders.tolist()
-    bounds = chunks.term_offsets.tolist()
-    made = []
-    for cluster in refined.order.tolist():
-        low, high = bounds[cluster], bounds[cluster + 1]
+class Plans(Sequence[Plan]):
+    """How each cluster is to be published, in the order of `refined`; made when asked for."""
+
+    def __init__(self, refined: Refined) -> None:
+        self._refined = refined
+
+    def __len__(self) -> int:
+        return len(self._refined.order)
+
+    @overload
+    def __getitem__(self, place: int) -> Plan: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Plan]: ...
+
+    def __getitem__(self, place: int | slice) -> Plan | list[Plan]:
+        found = self._refined.order[place]
+        if isinstance(place, slice):
+            return [self._plan(cluster) for cluster in found.tolist()]
+        return self._plan(int(found))
+
+    def _plan(self, cluster: int) -> Plan:
+        chunks = self._refined.chunks
+        low, high = chunks.term_offsets[cluster : cluster + 2].tolist()
         domains: dict[int, list[int]] = {}
         for term, chunk in zip(
             chunks.terms[low:high].tolist(), chunks.chunk[low:high].tolist(), strict=True
         ):
             domains.setdefault(chunk, []).append(term)
-        terms = domains.pop(-1, [])
-        made.append(
-            Plan(
-                records=records[borders[cluster] : borders[cluster + 1]],
-                domains=tuple(tuple(sorted(domain)) for domain in domains.values()),
-                terms=tuple(sorted(terms)),
-            )
+        terms = domains.pop(TERM_CHUNK, [])
+        return Plan(
+            records=chunks.records[chunks.borders[cluster] : chunks.borders[cluster + 1]],
+            domains=tuple(tuple(sorted(domain)) for domain in domains.values()),
+            terms=tuple(sorted(terms)),
         )
-    return made
 
 
 def _told(chunks: ClusterChunks, k: int, split_from: int) -> list[Step]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
+AT_ONCE = 1 << 20
+"""How many items are gathered at a time where all at once would take memory."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
@@ -88,20 +91,23 @@ def canonical_order(offsets: Int64Array, items: Int32Array) -> Int64Array:
     >>> canonical_order(np.array([0, 1, 3, 4]), np.array([2, 0, 1, 1], dtype=np.int32)).tolist()
     [1, 2, 0]
     """
-    n = len(offsets) - 1
     lengths = np.diff(offsets)
-    # One byte string per row, big-endian so that bytes compare as numbers: the complement of the
-    # length first, then the items. Sorting byte strings is C code with early exit.
-    keyed = np.empty(len(items) + n, dtype=">u4")
-    starts = offsets[:-1] + np.arange(n)
-    is_item = np.ones(len(keyed), dtype=bool)
-    is_item[starts] = False
-    keyed[starts] = np.uint32(0xFFFFFFFF) - lengths.astype(np.uint32)
-    keyed[is_item] = items
-    raw = keyed.tobytes()
-    ends = ((starts + 1 + lengths) * 4).tolist()
-    keys = [raw[start:end] for start, end in zip((starts * 4).tolist(), ends, strict=True)]
-    return np.array(sorted(range(n), key=keys.__getitem__), dtype=np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    # Rows of one length are byte strings of one width, big-endian so that bytes compare as numbers.
+    cuts = np.flatnonzero(np.diff(lengths[order], prepend=-1)).tolist()
+    for first, last in itertools.pairwise([*cuts, len(order)]):
+        rows = order[first:last]
+        length = int(lengths[rows[0]])
+        if len(rows) == 1 or length == 0:
+            continue
+        keys = np.empty((len(rows), length), dtype=">u4")
+        step = max(AT_ONCE // length, 1)
+        for at in range(0, len(rows), step):
+            starts = offsets[rows[at : at + step]]
+            keys[at : at + step] = items[starts[:, None] + np.arange(length)]
+        found = np.argsort(keys.view(f"S{4 * length}").ravel(), kind="stable")
+        order[first:last] = rows[found]
+    return order
 
 
 def take_rows(
@@ -111,8 +117,15 @@ def take_rows(
     lengths = np.diff(offsets)[order]
     taken = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(lengths, out=taken[1:])
-    positions = np.arange(taken[-1]) + np.repeat(offsets[order] - taken[:-1], lengths)
-    return taken, items[positions]
+    found = np.empty(taken[-1], dtype=items.dtype)
+    first = 0
+    while first < len(order):
+        last = int(np.searchsorted(taken, taken[first] + AT_ONCE, side="right")) - 1
+        last = min(max(last, first + 1), len(order))
+        shift = np.repeat(offsets[order[first:last]] - taken[first:last], lengths[first:last])
+        found[taken[first] : taken[last]] = items[np.arange(taken[first], taken[last]) + shift]
+        first = last
+    return taken, found
 
 
 def _are_rows(offsets: Int64Array, items: npt.NDArray[Any], n_names: int) -> bool:

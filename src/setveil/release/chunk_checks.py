@@ -14,10 +14,9 @@ from setveil.release.chunk_order import (
     cluster_keys,
     unfilled,
 )
-from setveil.release.rows import neighbour_order
+from setveil.release.rows import is_ascending, neighbour_order, occurring
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int32Array, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 
@@ -63,8 +62,8 @@ def _shapes(release: DisassociatedRelease) -> str | None:
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(release.vocabulary)):
             return "an item is not in the vocabulary"
     used = np.zeros(len(release.vocabulary), dtype=bool)
-    used[release.items] = True
-    used[release.terms] = True
+    used[occurring(release.items)] = True
+    used[occurring(release.terms)] = True
     if not used.all():
         return f"nothing publishes the item {release.vocabulary[int(np.argmin(used))]!r}"
     return None
@@ -106,24 +105,29 @@ def _rows(release: DisassociatedRelease) -> str | None:
 
 def _sorted(release: DisassociatedRelease) -> str | None:
     """Check the order within sub-records, chunks and term chunks."""
-    if not _ascending(release.row_offsets, release.items):
+    if not is_ascending(release.row_offsets, release.items):
         return "the items of a sub-record are not sorted and distinct"
-    if not _ascending(release.term_offsets, release.terms):
+    if not is_ascending(release.term_offsets, release.terms):
         return "the terms of a term chunk are not sorted and distinct"
-    order = neighbour_order(release.row_offsets, release.items)
-    same_chunk = release.chunk_of_row[1:] == release.chunk_of_row[:-1]
-    if np.any(same_chunk & (order > 0)):
+    wrong = neighbour_order(release.row_offsets, release.items) > 0
+    wrong[release.chunk_offsets[1:-1] - 1] = False  # rows of two chunks
+    if wrong.any():
         return "the sub-records of a chunk are not in canonical order"
     return None
 
 
-def _ascending(offsets: Int64Array, items: Int32Array) -> bool:
-    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return not np.any((row[1:] == row[:-1]) & (items[1:] <= items[:-1]))
-
-
 def _disjoint(release: DisassociatedRelease) -> str | None:
     """Check that no cluster can hold an item in two ways."""
+    for first, part in release.parts():
+        twice = _twice(part)
+        if twice is not None:
+            at, number = twice
+            return f"cluster {first + at} holds the item {release.vocabulary[number]!r} in two ways"
+    return None
+
+
+def _twice(release: DisassociatedRelease) -> tuple[int, int] | None:
+    """Return a cluster and an item that it holds in two ways."""
     chunk, item, _ = release.chunk_items
     first, last = release.chunk_first[chunk], release.chunk_last[chunk]
     # A shared chunk counts for each of its clusters.
@@ -138,7 +142,7 @@ def _disjoint(release: DisassociatedRelease) -> str | None:
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     if len(twice):
         at, number = divmod(int(keys[twice[0]]), int(width))
-        return f"cluster {at} holds the item {release.vocabulary[number]!r} in two ways"
+        return at, number
     return None
 
 

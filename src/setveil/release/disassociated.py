@@ -17,12 +17,16 @@ from setveil.release import chunk_checks
 from setveil.release.base import Bounds, Key, Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
     import polars as pl
 
     from setveil.data.taxonomy import Taxonomy
+
+
+PART = 1 << 17
+"""How many items the own chunks of some clusters hold that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +231,51 @@ class DisassociatedRelease(ShowsRecords):
         low, high = np.searchsorted(begins, [first, last]) + self.n_record_chunks
         return np.arange(low, high)
 
+    def part(self, first: int, last: int) -> DisassociatedRelease:
+        """Return the clusters of a range that no shared chunk leaves, with the same vocabulary.
+
+        Nothing is checked again; items of the vocabulary need not occur.
+        """
+        start, end = self.chunk_starts[[first, last]].tolist()
+        shared = self.shared_within(first, last)
+        pieces = [(start, end), (shared[0], shared[-1] + 1) if len(shared) else (end, end)]
+        chunks = [slice(*piece) for piece in pieces]
+        rows = [slice(*self.chunk_offsets[list(piece)].tolist()) for piece in pieces]
+        begin, until = self.term_offsets[[first, last]].tolist()
+        fields = {
+            "vocabulary": self.vocabulary,
+            "sizes": self.sizes[first:last],
+            "chunk_first": np.concatenate([self.chunk_first[each] for each in chunks]) - first,
+            "chunk_last": np.concatenate([self.chunk_last[each] for each in chunks]) - first,
+            "chunk_offsets": _cut_out(self.chunk_offsets, chunks),
+            "row_offsets": _cut_out(self.row_offsets, rows),
+            "items": np.concatenate(
+                [
+                    self.items[self.row_offsets[each.start] : self.row_offsets[each.stop]]
+                    for each in rows
+                ]
+            ),
+            "term_offsets": self.term_offsets[first : last + 1] - begin,
+            "terms": self.terms[begin:until],
+        }
+        part = object.__new__(DisassociatedRelease)
+        for name, value in fields.items():
+            object.__setattr__(part, name, value)
+        return part
+
+    def parts(self) -> Iterator[tuple[int, DisassociatedRelease]]:
+        """Yield all clusters, some at a time, as releases; each with its first cluster's number.
+
+        What depends on one joint cluster alone can be asked of part after part, which takes little
+        memory.
+        """
+        starts = self.row_offsets[self.chunk_offsets[self.chunk_starts]]
+        first = 0
+        for _, last in self.blocks:
+            if starts[last] - starts[first] >= PART or last == len(self.sizes):
+                yield first, self.part(first, last)
+                first = last
+
     def rows_of(self, item: int) -> Int64Array:
         """Return the sub-records that hold the item of this number, ascending."""
         starts, rows = self._by_item
@@ -381,6 +430,12 @@ class DisassociatedRelease(ShowsRecords):
         from setveil.release.disassociating import gives  # noqa: PLC0415
 
         return gives(self, original, key)
+
+
+def _cut_out(offsets: Int64Array, pieces: Iterable[slice]) -> Int64Array:
+    """Return the offsets of some pieces of rows, one after the other."""
+    lengths = [np.diff(offsets[each.start : each.stop + 1]) for each in pieces]
+    return np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
 
 
 def _postings(

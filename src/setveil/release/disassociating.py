@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,18 @@ from setveil.release.chunk_order import (
     rows_within,
 )
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.rows import occurring
+from setveil.release.rows import occurring, renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
 Joint = tuple[int, int, tuple[int, ...]]
 """A shared chunk: its first cluster, the one after its last, and its domain."""
+
+CLUSTERS = 512
+"""How many clusters are cut at a time, or a few more where they share chunks."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,28 +102,28 @@ def publish_disassociated(
     own = cut.last == cut.first + 1
     first = np.where(own, place[np.minimum(cut.first, len(order) - 1)], joint_places)
     last = first + cut.last - cut.first
-    keys = cut.keys
-    chunk_order = sorted(
-        range(len(first)), key=lambda q: (not own[q], int(first[q]), -int(last[q]), keys[q])
-    )
+    kinds = zip((~own).tolist(), first.tolist(), (-last).tolist(), cut.keys, strict=True)
+    chunk_order = [q for _, q in sorted((kind, q) for q, kind in enumerate(kinds))]
     rows, row_offsets, items = _take_chunks(cut, np.array(chunk_order, dtype=np.int64))
     term_offsets, terms = take_rows(cut.term_offsets, cut.terms, np.array(order, dtype=np.int64))
-    used = occurring(np.concatenate([items, terms]))
+    records = [cut.records[c] for c in order]
+    gone = tuple((r, table.vocabulary[i]) for r, i in sorted(set(cut.removed)))
+    del cut, kinds  # as large as the release
+    used = np.union1d(occurring(items), occurring(terms))
     number = np.full(table.n_items, -1, dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
     release = DisassociatedRelease(
         vocabulary=Vocabulary(names=tuple(table.vocabulary[i] for i in used.tolist())),
-        sizes=np.array([len(cut.records[c]) for c in order], dtype=np.int64),
+        sizes=np.array([len(members) for members in records], dtype=np.int64),
         chunk_first=first[chunk_order],
         chunk_last=last[chunk_order],
         chunk_offsets=np.concatenate([[0], np.cumsum(rows)]),
         row_offsets=row_offsets,
-        items=number[items],
+        items=renumbered(items, number),
         term_offsets=term_offsets,
-        terms=number[terms],
+        terms=renumbered(terms, number),
     )
-    slots = np.concatenate([cut.records[c] for c in order]) if order else np.zeros(0, np.int64)
-    gone = tuple((r, table.vocabulary[i]) for r, i in sorted(set(cut.removed)))
+    slots = np.concatenate(records) if records else np.zeros(0, np.int64)
     return release, Key(records=slots, removed=gone)
 
 
@@ -139,57 +142,145 @@ class _Cut(NamedTuple):
     keys: list[bytes]
 
 
+class _Batch(NamedTuple):
+    """The chunks of some clusters, as in `_Cut`; term chunks by their lengths."""
+
+    records: list[Int64Array]
+    first: Int64Array
+    last: Int64Array
+    rows: Int64Array
+    lengths: Int32Array
+    items: Int32Array
+    term_lengths: Int64Array
+    terms: Int32Array
+    keys: list[bytes]
+
+
 def _cut(
     table: TransactionTable,
     clusters: Sequence[Plan],
     joints: Sequence[Joint],
     removed: Iterable[tuple[int, int]],
 ) -> _Cut:
+    """Cut the records, some clusters at a time: what is in between takes far more memory."""
     gone = [(int(record), int(item)) for record, item in removed]
-    records = [np.sort(np.asarray(plan.records, dtype=np.int64)) for plan in clusters]
+    if table.is_bag:
+        raise ParameterError("a record holds an item twice", fix="disassociate sets")
+    keep = _kept(table, gone)
+    held = np.zeros(len(table), dtype=bool)
+    made = []
+    for first, last, within in _batches(len(clusters), joints):
+        plans = clusters[first:last]
+        records = [np.sort(np.asarray(plan.records, dtype=np.int64)) for plan in plans]
+        if not _mark(_joined([*records]), held):
+            _refuse_records(table, clusters)
+        made.append(_cut_batch(table, keep, records, _destinations(plans, within, first, table)))
+    if not held.all():
+        _refuse_records(table, clusters)
+    items = np.concatenate([batch.items for batch in made] or [np.zeros(0, np.int32)])
+    return _Cut(
+        records=[members for batch in made for members in batch.records],
+        first=_joined([batch.first for batch in made]),
+        last=_joined([batch.last for batch in made]),
+        chunk_offsets=_offsets([batch.rows for batch in made]),
+        row_offsets=_offsets([batch.lengths for batch in made]),
+        items=items,
+        term_offsets=_offsets([batch.term_lengths for batch in made]),
+        terms=_joined([batch.terms for batch in made]),
+        removed=gone,
+        keys=[key for batch in made for key in batch.keys],
+    )
+
+
+def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _offsets(lengths: Sequence[npt.NDArray[np.integer[Any]]]) -> Int64Array:
+    offsets = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
+    np.cumsum(_joined([*lengths]), out=offsets[1:])
+    return offsets
+
+
+def _batches(n_clusters: int, joints: Sequence[Joint]) -> Iterator[tuple[int, int, list[Joint]]]:
+    """Yield ranges of clusters that no shared chunk leaves, each with the shared chunks in it."""
+    waiting = sorted(joints, key=lambda joint: joint[0], reverse=True)
+    for first, last, _ in waiting:
+        if not 0 <= first < last - 1 < n_clusters:
+            raise ParameterError(
+                f"a shared chunk belongs to the clusters {first} to {last - 1}",
+                fix="name two or more neighbouring clusters",
+            )
+    start = 0
+    while start < n_clusters:
+        end = min(start + CLUSTERS, n_clusters)
+        within = []
+        while waiting and waiting[-1][0] < end:
+            within.append(waiting.pop())
+            end = max(end, within[-1][1])
+        yield start, end, within
+        start = end
+
+
+def _mark(members: Int64Array, held: npt.NDArray[np.bool_]) -> bool:
+    """Mark records as members of a cluster; tell whether each is there and was in none before."""
+    if len(members) and (members.min() < 0 or members.max() >= len(held)):
+        return False
+    fresh = not held[members].any() and len(np.unique(members)) == len(members)
+    held[members] = True
+    return fresh
+
+
+def _cut_batch(
+    table: TransactionTable,
+    keep: npt.NDArray[np.bool_] | None,
+    records: list[Int64Array],
+    to: _Destinations,
+) -> _Batch:
+    """Cut the records of some neighbouring clusters."""
     width = np.int64(max(table.n_items, 1))
-    cluster_of = _cluster_of(table, records)
-    keys, chunk, first, last = _destinations(clusters, joints, int(width))
-    if len(keys) and np.any(keys[1:] == keys[:-1]):
-        at, twice = divmod(int(keys[np.flatnonzero(keys[1:] == keys[:-1])[0]]), int(width))
-        _refuse(f"cluster {at} has two places for the item {table.vocabulary[twice]!r}")
-    record, item = _kept(table, gone)
-    wanted = cluster_of[record] * width + item
+    members = _joined([*records])
+    keys = to.keys
+    offsets, item = take_rows(table.offsets, table.items, members)
+    member = np.repeat(np.arange(len(members)), np.diff(offsets))
+    if keep is not None:
+        left = take_rows(table.offsets, keep, members)[1]
+        item, member = item[left], member[left]
+    clusters = np.arange(to.base, to.base + len(records))
+    cluster_of = np.repeat(clusters, [len(each) for each in records])
+    wanted = cluster_of[member] * width + item
     found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
     lost = np.flatnonzero(keys[found] != wanted) if len(keys) else np.arange(len(wanted))
     if len(lost):
         at = int(lost[0])
         _refuse(
-            f"cluster {cluster_of[record[at]]} has no place for the item "
-            f"{table.vocabulary[int(item[at])]!r} of record {record[at]}"
+            f"cluster {cluster_of[member[at]]} has no place for the item "
+            f"{table.vocabulary[int(item[at])]!r} of record {members[member[at]]}"
         )
-    goes = chunk[found]
+    goes = to.chunk[found]
     in_terms = goes < 0
     terms = np.unique(wanted[in_terms])
-    asked = keys[chunk < 0]
+    asked = keys[to.chunk < 0]
     if len(terms) != len(asked):
         at, missing = divmod(int(np.setdiff1d(asked, terms)[0]), int(width))
         _refuse(f"no record of cluster {at} holds its term {table.vocabulary[missing]!r}")
-    row_key = goes[~in_terms] * np.int64(len(table)) + record[~in_terms]
+    row_key = goes[~in_terms] * np.int64(len(members)) + member[~in_terms]
     order = np.argsort(row_key, kind="stable")
     distinct, lengths = np.unique(row_key, return_counts=True)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
     of_row, row_offsets, row_items = rows_within(
-        distinct // max(len(table), 1), offsets, item[~in_terms][order]
+        distinct // max(len(members), 1), _offsets([lengths]), item[~in_terms][order]
     )
     used, rows = np.unique(of_row, return_counts=True)  # domains that nobody holds are no chunks
-    chunk_offsets = np.concatenate([[0], np.cumsum(rows)])
-    return _Cut(
+    return _Batch(
         records=records,
-        first=first[used],
-        last=last[used],
-        chunk_offsets=chunk_offsets,
-        row_offsets=row_offsets,
+        first=to.first[used],
+        last=to.last[used],
+        rows=rows,
+        lengths=np.diff(row_offsets).astype(np.int32),
         items=row_items,
-        term_offsets=np.searchsorted(terms, np.arange(len(clusters) + 1) * width),
+        term_lengths=np.bincount(terms // width - to.base, minlength=len(records)),
         terms=(terms % width).astype(np.int32),
-        removed=gone,
-        keys=chunk_keys(chunk_offsets, row_offsets, row_items),
+        keys=chunk_keys(_offsets([rows]), row_offsets, row_items),
     )
 
 
@@ -197,32 +288,36 @@ def _refuse(what: str) -> None:
     raise ParameterError(what, fix="give every item of every record one place in its cluster")
 
 
-def _cluster_of(table: TransactionTable, records: list[Int64Array]) -> Int64Array:
-    """Return the cluster of each record, or say which record has none or several."""
-    if table.is_bag:
-        raise ParameterError("a record holds an item twice", fix="disassociate sets")
-    together = np.concatenate([*records, np.zeros(0, dtype=np.int64)])
-    if not np.array_equal(np.sort(together), np.arange(len(table))):
-        raise ParameterError(
-            f"the clusters hold {len(together)} records, the table {len(table)}, or not the same",
-            fix="put every record into one cluster",
-        )
-    cluster_of = np.empty(len(table), dtype=np.int64)
-    cluster_of[together] = np.repeat(np.arange(len(records)), [len(r) for r in records])
-    return cluster_of
+def _refuse_records(table: TransactionTable, clusters: Sequence[Plan]) -> None:
+    members = sum(np.size(plan.records) for plan in clusters)
+    raise ParameterError(
+        f"the clusters hold {members} records, the table {len(table)}, or not the same",
+        fix="put every record into one cluster",
+    )
+
+
+class _Destinations(NamedTuple):
+    """Where items go: sorted keys (cluster and item), their chunk, and the clusters of chunks.
+
+    Chunk -1 is the term chunk; `base` is the number of the first cluster.
+    """
+
+    base: int
+    keys: Int64Array
+    chunk: Int64Array
+    first: Int64Array
+    last: Int64Array
 
 
 def _destinations(
-    clusters: Sequence[Plan], joints: Sequence[Joint], width: int
-) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Return where items go: sorted keys (cluster and item), their chunk, and chunks' clusters.
-
-    Chunk -1 is the term chunk.
-    """
+    plans: Sequence[Plan], joints: Sequence[Joint], base: int, table: TransactionTable
+) -> _Destinations:
+    """Return where the items of some clusters go, or say which item has two places."""
+    width = max(table.n_items, 1)
     keys: list[int] = []
     chunk: list[int] = []
     ranges: list[tuple[int, int]] = []
-    for c, plan in enumerate(clusters):
+    for c, plan in enumerate(plans, base):
         for domain in plan.domains:
             keys += [c * width + item for item in domain]
             chunk += [len(ranges)] * len(domain)
@@ -230,46 +325,48 @@ def _destinations(
         keys += [c * width + item for item in plan.terms]
         chunk += [-1] * len(plan.terms)
     for first, last, domain in joints:
-        if not 0 <= first < last - 1 < len(clusters):
-            raise ParameterError(
-                f"a shared chunk belongs to the clusters {first} to {last - 1}",
-                fix="name two or more neighbouring clusters",
-            )
         keys += [c * width + item for c in range(first, last) for item in domain]
         chunk += [len(ranges)] * (len(domain) * (last - first))
         ranges.append((first, last))
     as_array = np.array(keys, dtype=np.int64)
     order = np.argsort(as_array, kind="stable")
+    sorted_keys = as_array[order]
+    if np.any(sorted_keys[1:] == sorted_keys[:-1]):
+        same = np.flatnonzero(sorted_keys[1:] == sorted_keys[:-1])
+        at, twice = divmod(int(sorted_keys[same[0]]), width)
+        _refuse(f"cluster {at} has two places for the item {table.vocabulary[twice]!r}")
     bounds = np.array(ranges, dtype=np.int64).reshape(-1, 2)
-    return as_array[order], np.array(chunk, dtype=np.int64)[order], bounds[:, 0], bounds[:, 1]
+    chunks = np.array(chunk, dtype=np.int64)[order]
+    return _Destinations(base, sorted_keys, chunks, bounds[:, 0], bounds[:, 1])
 
 
 def _kept(
     table: TransactionTable, removed: Sequence[tuple[int, int]]
-) -> tuple[Int64Array, Int32Array]:
-    """Return record and item of every occurrence that is not removed."""
-    record = np.repeat(np.arange(len(table)), table.lengths)
-    width = np.int64(max(table.n_items, 1))
+) -> npt.NDArray[np.bool_] | None:
+    """Tell which occurrences are not removed; None where all stay."""
     if any(not 0 <= r < len(table) for r, _ in removed):
         raise ParameterError(
             "something is removed from a record that is not there", fix="name records of the table"
         )
-    gone = np.unique(np.array([r * int(width) + i for r, i in removed], dtype=np.int64))
-    keep = np.ones(len(record), dtype=bool)
-    if len(gone):
+    keep = None
+    lengths = table.lengths
+    if removed:
+        width = np.int64(max(table.n_items, 1))
+        gone = np.unique(np.array([r * int(width) + i for r, i in removed], dtype=np.int64))
+        record = np.repeat(np.arange(len(table)), lengths)
         keep = ~np.isin(record * width + table.items, gone)
         if len(keep) - np.count_nonzero(keep) != len(gone):
             raise ParameterError(
                 "something is removed that was not there", fix="name occurrences of the table"
             )
-    record = record[keep]
-    bare = np.flatnonzero(np.bincount(record, minlength=len(table)) == 0)
+        lengths = np.bincount(record[keep], minlength=len(table))
+    bare = np.flatnonzero(lengths == 0)
     if len(bare):
         raise ParameterError(
-            f"record {bare[0]} has no item{' left' if len(gone) else ''}",
+            f"record {bare[0]} has no item{' left' if removed else ''}",
             fix="leave records without items out: disassociation has no place for them",
         )
-    return record, table.items[keep]
+    return keep
 
 
 def _canonical(cut: _Cut, n_clusters: int) -> tuple[list[int], Int64Array]:

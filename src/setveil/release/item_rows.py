@@ -12,7 +12,7 @@ import numpy as np
 from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.errors import ParameterError
-from setveil.release.rows import neighbour_order
+from setveil.release.rows import is_ascending, neighbour_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,8 +58,7 @@ class ItemRows(ShowsRecords):
             raise ParameterError("offsets decrease", fix=fix)
         if len(items) and (items.min() < 0 or items.max() >= len(self.vocabulary)):
             raise ParameterError("a record holds an item that is not in the vocabulary", fix=fix)
-        record = np.repeat(np.arange(len(self)), np.diff(offsets))
-        if np.any((record[1:] == record[:-1]) & (items[1:] <= items[:-1])):
+        if not is_ascending(offsets, items):
             raise ParameterError("the items of a record are not sorted and distinct", fix=fix)
         unused = np.flatnonzero(self.supports() == 0)
         if len(unused):

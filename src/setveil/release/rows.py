@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.data.table import AT_ONCE
+
 if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array
 
@@ -23,9 +25,23 @@ def neighbour_order(offsets: Int64Array, nodes: Int32Array) -> Signs:
     >>> neighbour_order(np.array([0, 2, 3, 4, 5]), nodes).tolist()
     [-1, 0, 1]
     """
+    n = len(offsets) - 1
+    order: Signs = np.zeros(max(n - 1, 0), dtype=np.int8)
+    first = 0
+    while first < n - 1:
+        # The last row of a part is the first of the next.
+        last = int(np.searchsorted(offsets, offsets[first] + AT_ONCE, side="right")) - 1
+        last = min(max(last, first + 2), n)
+        start, end = offsets[[first, last]]
+        order[first : last - 1] = _neighbour_order(
+            offsets[first : last + 1] - start, nodes[start:end]
+        )
+        first = last - 1
+    return order
+
+
+def _neighbour_order(offsets: Int64Array, nodes: Int32Array) -> Signs:
     lengths = np.diff(offsets)
-    if len(lengths) < 2:
-        return np.zeros(0, dtype=np.int8)
     order: Signs = np.sign(lengths[1:] - lengths[:-1]).astype(np.int8)
     # Where two neighbours are equally long, entry p of the first faces entry p + length.
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -41,13 +57,40 @@ def neighbour_order(offsets: Int64Array, nodes: Int32Array) -> Signs:
     return order
 
 
+def is_ascending(offsets: Int64Array, items: Int32Array) -> bool:
+    """Tell whether the items of each row are sorted and distinct.
+
+    >>> is_ascending(np.array([0, 2, 3]), np.array([1, 4, 4], dtype=np.int32))
+    True
+    """
+    falls = items[1:] <= items[:-1]
+    borders = offsets[1:-1]
+    falls[borders[(borders > 0) & (borders < len(items))] - 1] = False
+    return not falls.any()
+
+
 def occurring(numbers: Int32Array) -> Int64Array:
     """Return the distinct numbers, ascending; for many small numbers faster than sorting.
 
     >>> occurring(np.array([2, 0, 2], dtype=np.int32)).tolist()
     [0, 2]
     """
-    return np.flatnonzero(np.bincount(numbers))
+    seen = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=bool)
+    for start in range(0, len(numbers), AT_ONCE):
+        seen[numbers[start : start + AT_ONCE]] = True
+    return np.flatnonzero(seen)
+
+
+def renumbered(numbers: Int32Array, new: Int32Array) -> Int32Array:
+    """Return for each number its new one, by parts: numpy makes indexes of eight bytes of them.
+
+    >>> renumbered(np.array([1, 0, 1], dtype=np.int32), np.array([7, 9], dtype=np.int32)).tolist()
+    [9, 7, 9]
+    """
+    found = np.empty(len(numbers), dtype=np.int32)
+    for start in range(0, len(numbers), AT_ONCE):
+        found[start : start + AT_ONCE] = new[numbers[start : start + AT_ONCE]]
+    return found
 
 
 def distinct_in_rows(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array, Int32Array]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from setveil.engine.processes import Processes, resident
+from setveil.engine.processes import Processes
+from setveil.engine.worker import resident
 from setveil.errors import ParameterError
 
 # Functions must be found by another process: eval(source, {"x": job}) is one that can do anything.
@@ -70,7 +71,7 @@ def test_the_memory_for_everything_stops_the_largest_which_is_tried_again_alone(
     room = resident(os.getpid()) + 500_000_000
     found = run(Processes(workers=2, memory=room), GROW, [10, 2_000_000_000, 20])
     assert [one.state for one in found] == ["done", "large", "done"]
-    assert "memory budget" in found[1].reason
+    assert "memory" in found[1].reason
 
 
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"workers": 1, "seconds": 0}])

@@ -195,10 +195,9 @@ def test_what_does_not_fit_the_time_is_skipped_and_said(tmp_path, workers):
     assert "3 of 3 runs skipped; each says why." in result.notes
 
 
-def test_what_does_not_fit_the_memory_is_skipped_and_said(tmp_path):
-    result = audited(tmp_path, workers=1, memory=1_000_000, methods=METHODS[:1])
-    assert result.runs[0].state == "skipped"
-    assert "memory budget of 1 MB" in result.runs[0].error
+def test_a_memory_in_which_no_worker_fits_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="1 MB of memory is too little"):
+        audited(tmp_path, workers=1, memory=1_000_000, methods=METHODS[:1])
 
 
 def test_the_recommendation_follows_the_target(done):

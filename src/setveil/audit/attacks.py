@@ -301,6 +301,8 @@ def attack(
         return Adversary(**common, note=f"does not apply: {error.what}")
     except SetveilError as error:
         return Adversary(**common, note=f"{FAILED}{error}")
+    except MemoryError:
+        raise  # it says nothing about the attack: with more memory the run can be made again
     except Exception as error:  # noqa: BLE001  (one failed attack must not lose the run)
         return Adversary(**common, note=f"{FAILED}{type(error).__name__}: {error}")
     from setveil.measure import flat  # noqa: PLC0415  (start-up time)

@@ -13,12 +13,13 @@ from setveil import __version__
 from setveil.audit.advice import advise
 from setveil.audit.attacks import KNOWN, WITHIN, check_attacks, check_known
 from setveil.audit.changes import plain
+from setveil.audit.limits import Limits
 from setveil.audit.performing import Case, Job
 from setveil.audit.plan import plan
-from setveil.audit.results import FAILED, SKIPPED, AuditResult, RunRecord
+from setveil.audit.results import FAILED, SKIPPED, AuditResult, RunRecord, undecided
 from setveil.audit.run import tree_over
 from setveil.audit.store import Store, data_hash, number_of, records_hash, run_id
-from setveil.audit.working import Limits, all_runs
+from setveil.audit.working import all_runs
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def audit(
     relatedness: Sequence[str] = (WITHIN,),
     known: Sequence[int] = KNOWN,
     budget: float | None = None,
+    since: float | None = None,
     memory: int | None = None,
     workers: int | None = None,
     engine: Spark | None = None,
@@ -74,12 +76,16 @@ def audit(
         Sources that adversaries can ask (:func:`setveil.relatedness.parse_relatedness`).
     known
         How many items of a person adversaries know who look for that person.
-    budget, memory
-        Seconds and bytes for everything. What does not fit is marked as skipped. A single run
-        gets a quarter of the time.
+    budget, since
+        Seconds for everything, and when they began, by :func:`time.monotonic`; by default now.
+        What does not fit is marked as skipped. A single run gets a quarter of the time, and the
+        last twentieth is kept for what comes after the runs.
+    memory
+        Bytes for this process and its workers together; refused where one worker needs more
+        before it does anything. See :class:`setveil.engine.processes.Processes`.
     workers
-        Number of processes; 0 runs everything in this one, where only the start of runs is held
-        back by the budget. By default one per core, up to four.
+        Number of processes; 0 runs everything in this one, but for a budget of time or memory,
+        which only a process of its own can be held to. By default one per core, up to four.
     engine
         A Spark on which each run is a task, instead of processes here; `memory` and `workers` are
         its own matter then. What a run leaves behind is sent back and written here; files that
@@ -110,7 +116,11 @@ def audit(
     ('disassociate-k5-m2', True)
     """
     limits = Limits(
-        budget=budget, memory=memory, workers=workers, started=time.monotonic(), engine=engine
+        budget=budget,
+        memory=memory,
+        workers=workers,
+        started=time.monotonic() if since is None else since,
+        engine=engine,
     )
     asked = Asked(
         target=target,
@@ -130,8 +140,9 @@ def audit(
     )
     with Store.opened(out).alone() as store:
         case = asked.case(table, taxonomy, secret, store, seed)
+        profile = profile_of(case)
         runs = all_runs(case, jobs_of(case, settings), limits, told)
-        return asked.concluded(case, runs, limits)
+        return asked.concluded(case, runs, limits, profile)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +171,10 @@ class Asked:
         seed: int | None,
     ) -> Case:
         """Return what all runs share; the store is for these records from here on."""
-        store.claim(records_hash(table))
+        records = records_hash(table)
+        store.claim(records)
         return Case(
+            data=data_hash(records, taxonomy, sensitive),
             table=table,
             taxonomy=taxonomy,
             sensitive=sensitive,
@@ -177,18 +190,20 @@ class Asked:
         case: Case,
         runs: Sequence[RunRecord],
         limits: Limits,
+        profile: dict[str, Any],
         notes: Sequence[str] = (),
     ) -> AuditResult:
         """Return what follows from the runs, and keep it."""
         advice = advise(runs, target=self.target, attacks=self.attacks)
+        reasons = (limits.no_verdict(),) if undecided(runs) else advice.reasons
         result = AuditResult(
             title=self.title or "Audit",
             description=self.description,
             target=self.target,
             runs=tuple(runs),
             recommended=advice.recommended,
-            reasons=advice.reasons,
-            profile=_profile(case),
+            reasons=reasons,
+            profile=profile,
             settings={
                 "version": __version__,
                 "seed": case.seed,
@@ -269,9 +284,8 @@ def checked_sources(relatedness: Sequence[str]) -> tuple[str, ...]:
 
 def jobs_of(case: Case, settings: Sequence[Setting]) -> list[Job]:
     """Return the settings with the ids of their runs: hashes of all that these depend on."""
-    data = data_hash(case.table, case.taxonomy, case.sensitive)
     common = {
-        "data": data,
+        "data": case.data,
         "seed": case.seed,
         "attacks": None if case.attacks is None else sorted(case.attacks),
         "relatedness": [[spec, *stamps(spec)] for spec in case.relatedness],
@@ -281,7 +295,7 @@ def jobs_of(case: Case, settings: Sequence[Setting]) -> list[Job]:
         Job(
             id=run_id({**common, "method": each.method, "params": each.params}),
             setting=each,
-            number=number_of([data, each.method, each.params]),
+            number=number_of([case.data, each.method, each.params]),
         )
         for each in settings
     ]
@@ -305,7 +319,8 @@ def stamps(spec: str) -> list[list[Any]]:
     return found
 
 
-def _profile(case: Case) -> dict[str, Any]:
+def profile_of(case: Case) -> dict[str, Any]:
+    """Return what is said of the records; before the runs, whose time ends for the report."""
     from setveil.measure.profile import profile  # noqa: PLC0415  (start-up time)
 
     found = profile(case.table, rng=np.random.default_rng(case.seed))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from setveil.audit.advice import fault
 from setveil.audit.attacks import ELIMINATION, KNOWN, WITHIN, check_attacks, check_known
-from setveil.audit.auditing import TARGET, Asked, checked, checked_sources, jobs_of
+from setveil.audit.auditing import TARGET, Asked, checked, checked_sources, jobs_of, profile_of
 from setveil.audit.climbing import STOPPED, climbing
 from setveil.audit.ladder import ladders_of
+from setveil.audit.limits import Limits
 from setveil.audit.plan import CHOSEN, NEEDS_MEANING, PROMISELESS, one_of
 from setveil.audit.run import applicable
 from setveil.audit.store import Store
-from setveil.audit.working import Limits, all_runs
+from setveil.audit.working import all_runs
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def harden(
     relatedness: Sequence[str] = (WITHIN,),
     known: Sequence[int] = KNOWN,
     budget: float | None = None,
+    since: float | None = None,
     memory: int | None = None,
     workers: int | None = None,
     engine: Spark | None = None,
@@ -72,8 +74,8 @@ def harden(
         any, the choice of an audit.
     each
         Whether to search every method to its end, even where another already loses less.
-    budget
-        Seconds for everything; the search ends there with what it has.
+    budget, since
+        Seconds for everything, and when they began; the search ends there with what it has.
     title, description
         What a reader calls the data, and a sentence about it.
     told
@@ -96,7 +98,11 @@ def harden(
     (['disassociate-k2-m2-refinefalse'], True)
     """
     limits = Limits(
-        budget=budget, memory=memory, workers=workers, started=time.monotonic(), engine=engine
+        budget=budget,
+        memory=memory,
+        workers=workers,
+        started=time.monotonic() if since is None else since,
+        engine=engine,
     )
     asked = Asked(
         target=target,
@@ -111,13 +117,14 @@ def harden(
     ladders = _ladders(asked, table, taxonomy, secret)
     with Store.opened(out).alone() as store:
         case = asked.case(table, taxonomy, secret, store, seed)
+        profile = profile_of(case)
         loop = _Loop(case, asked, limits, told)
         ends = loop.run(ladders, each=each)
         notes = [
             f"{text}: {number:,} {'setting' if number == 1 else 'settings'} tried; {why}."
             for text, (number, why) in ends.items()
         ]
-        return asked.concluded(case, list(loop.tried.values()), limits, notes)
+        return asked.concluded(case, list(loop.tried.values()), limits, profile, notes)
 
 
 def _ladders(
@@ -177,7 +184,7 @@ class _Loop:
                 except StopIteration as end:
                     ends[text] = end.value
                     del wanted[text]
-            if self._late():
+            if self.limits.over:
                 ends |= dict.fromkeys(wanted, STOPPED)
                 break
         return {text: (len(asked_for[text]), ends[text]) for text in climbs}
@@ -193,10 +200,6 @@ class _Loop:
 
         runs = all_runs(self.case, jobs_of(self.case, list(new.values())), self.limits, told)
         self.tried |= {run.name: run for run in runs}
-
-    def _late(self) -> bool:
-        limits = self.limits
-        return limits.budget is not None and time.monotonic() - limits.started >= limits.budget
 
     def _safe(self, run: RunRecord) -> bool:
         return not fault(run, target=self.asked.target, attacks=self.asked.attacks)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """All that the runs of an audit share."""
+    """All that the runs of an audit share; `data` is a hash of what is audited."""
 
+    data: str
     table: TransactionTable
     taxonomy: Taxonomy | None
     sensitive: tuple[str, ...]

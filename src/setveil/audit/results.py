@@ -10,7 +10,7 @@ from setveil.errors import InputError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -265,6 +265,16 @@ class RunRecord:
         )
         tried = tuple(Adversary.from_json(each) for each in found.get("adversaries", ()))
         return cls(**{**found, "adversaries": tried})
+
+
+def undecided(runs: Sequence[RunRecord]) -> bool:
+    """Tell whether no run finished, and limits of time or memory are among the reasons.
+
+    >>> undecided([RunRecord(id="1", name="x", title="x", method="x", params={}, state=SKIPPED)])
+    True
+    """
+    states = {run.state for run in runs}
+    return DONE not in states and SKIPPED in states
 
 
 @dataclass(frozen=True, kw_only=True)

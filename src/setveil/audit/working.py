@@ -2,77 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from setveil.audit.apart import keep, perform_apart
 from setveil.audit.changes import plain
 from setveil.audit.performing import perform
 from setveil.audit.results import FAILED, SKIPPED, RunRecord
-from setveil.core.quantities import format_duration, format_size
 from setveil.engine import processes
 from setveil.engine.processes import Processes
-from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from setveil.audit.limits import Limits
     from setveil.audit.performing import Case, Job
     from setveil.engine.processes import Outcome
-    from setveil.engine.spark import Spark
 
     Told = Callable[[RunRecord, int, int], None]
-
-MOST_WORKERS = 4
-PART = 4
-"""One run gets at most this part of the time budget."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What the runs may use, counted from the start of the audit."""
-
-    budget: float | None
-    memory: int | None
-    workers: int | None
-    started: float
-    engine: Spark | None = None
-
-    def __post_init__(self) -> None:
-        given = [name for name in ("memory", "workers") if getattr(self, name) is not None]
-        if self.engine is not None and given:
-            raise ParameterError(
-                f"{given[0]} is given, but Spark decides about it",
-                fix=f"leave {given[0]} out and set spark.executor.memory or spark.cores.max",
-            )
-
-    @property
-    def processes(self) -> int:
-        """Number of processes; 0 for none beside this one."""
-        return min(os.cpu_count() or 1, MOST_WORKERS) if self.workers is None else self.workers
-
-    @property
-    def left(self) -> float | None:
-        """Seconds until the time is used up; a moment at least."""
-        if self.budget is None:
-            return None
-        return max(self.budget - (time.monotonic() - self.started), 0.01)
-
-    @property
-    def each(self) -> float | None:
-        """Seconds for one run."""
-        return None if self.budget is None else self.budget / PART
-
-    def in_words(self, state: str) -> str:
-        """Return which budget was reached."""
-        if state == processes.LARGE:
-            return f"the memory budget of {format_size(self.memory or 0)} was reached"
-        budget = f"the time budget of {format_duration(self.budget or 0.0)}"
-        if state == processes.SLOW:
-            return f"it took longer than a quarter of {budget}"
-        return f"{budget} was reached"
 
 
 def all_runs(case: Case, jobs: Sequence[Job], limits: Limits, told: Told | None) -> list[RunRecord]:
@@ -91,7 +37,9 @@ def all_runs(case: Case, jobs: Sequence[Job], limits: Limits, told: Told | None)
             todo.append(job)
         else:
             ended(kept)
-    if limits.engine is not None:
+    if limits.over:
+        work = _too_late
+    elif limits.engine is not None:
         work = _on_spark
     else:
         work = _in_processes if limits.processes else _in_this_process
@@ -100,11 +48,15 @@ def all_runs(case: Case, jobs: Sequence[Job], limits: Limits, told: Told | None)
     return [found[job.id] for job in jobs]
 
 
-def _in_this_process(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[RunRecord]:
+def _too_late(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[RunRecord]:
+    del case
     for job in jobs:
-        if limits.left is not None and limits.left <= 0.01:
-            yield _ended(job, SKIPPED, limits.in_words(processes.LATE))
-            continue
+        yield _ended(job, SKIPPED, limits.in_words(processes.LATE))
+
+
+def _in_this_process(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[RunRecord]:
+    del limits  # with a limit there is a process that can be stopped
+    for job in jobs:
         try:
             yield perform(case, job)
         except Exception as error:  # noqa: BLE001  (one failed run must not lose the others)
@@ -112,10 +64,8 @@ def _in_this_process(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterato
 
 
 def _in_processes(case: Case, jobs: Sequence[Job], limits: Limits) -> Iterator[RunRecord]:
-    if not jobs:
-        return
     pool = Processes(
-        workers=min(limits.processes, len(jobs)),
+        workers=max(min(limits.processes, len(jobs)), 1),
         seconds=limits.left,
         seconds_each=limits.each,
         memory=limits.memory,

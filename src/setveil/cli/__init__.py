@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,6 +22,9 @@ class Lazy:
     name: str
     help: str
 
+
+BEGAN = time.monotonic()
+"""About when the process began: budgets of time count from here."""
 
 COMMANDS = {
     "demo": Lazy(
@@ -204,5 +208,5 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
-    with interrupts_handled():
+    with interrupts_handled(BEGAN):
         app(prog_name="setveil")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from setveil.cli.audit_case import carried_out, read_case
+from setveil.cli.audit_case import run_audit
 from setveil.cli.audit_options import (
     AttacksOption,
     BudgetOption,
@@ -69,7 +69,7 @@ def audit(  # one parameter per option of the command line
     DIR/publish holds the releases, DIR/private the keys, the report and what was found: it is for
     you alone. Call it again after an interruption: runs that had ended are not made again.
 
-    Exit code 1: no release meets the target.
+    Exit code 1: no release meets the target. 3: no trial finished within --budget and --memory.
 
     Example: setveil audit visits.csv --taxonomy tree.csv --sensitive sensitive.txt -o audit
     """
@@ -96,6 +96,7 @@ def audit(  # one parameter per option of the command line
     )
     from setveil.audit import audit as audited
 
-    read = read_case(given, out, allowed=allow_identifiers, quiet=quiet)
-    result = carried_out(audited, read, given, out, stage="trying methods", quiet=quiet)
+    result = run_audit(
+        audited, given, out, stage="trying methods", allowed=allow_identifiers, quiet=quiet
+    )
     tell(result, out, seed=given.get("seed"), json=json)

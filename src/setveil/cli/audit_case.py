@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from setveil.cli.audit_result import line
 from setveil.cli.engines import check_place, spark_named
 from setveil.cli.inputs import only_one_stdin, read_taxonomy, tell_missing
+from setveil.cli.interrupts import command_began, time_limited
 from setveil.cli.output import Progress, compiling_announced, say
 from setveil.cli.reading import Reading, refuse_identifiers
 from setveil.cli.sensitive import draw_sensitive, read_sensitive
+from setveil.core.quantities import format_duration, spell_duration
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -46,37 +48,57 @@ def read_case(given: Mapping[str, Any], out: Path, *, allowed: bool, quiet: bool
     return _with_tree(given, table, secret, quiet=quiet)
 
 
-def carried_out(
+def run_audit(
     work: "Callable[..., AuditResult]",
-    read: Read,
     given: Mapping[str, Any],
     out: Path,
     *,
     stage: str,
+    allowed: bool,
     quiet: bool,
     **more: Any,
 ) -> "AuditResult":
-    """Audit or harden what was read, and tell every run that ends."""
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
-        progress(stage)
+    """Read what the settings name, audit or harden it, and tell every run that ends.
 
-        def told(record: "RunRecord", done: int, total: int) -> None:
-            progress(stage, done, total)
-            say(line(record, done, total), quiet=quiet)
-
-        return work(
-            read.table,
-            out=out,
-            taxonomy=read.taxonomy,
-            sensitive=read.sensitive,
-            seed=given.get("seed"),
-            title=given.get("title") or Path(given["data"]).stem,
-            description=" ".join(filter(None, (given.get("description"), read.note))),
-            told=told,
-            engine=spark_named(given.get("engine", "local")),
-            **{name: given[name] for name in PASSED if given.get(name) is not None},
-            **more,
+    The time of a budget counts from the start of the command, and ends all of this.
+    """
+    budget = given.get("budget")
+    why = (
+        ""
+        if budget is None
+        else (
+            f"{format_duration(budget)} were over before the data was read and the trials could "
+            "begin, so there is no verdict yet. Allow more time, as in --budget "
+            f"{spell_duration(4 * budget)}"
         )
+    )
+    with time_limited(budget, why):
+        read = read_case(given, out, allowed=allowed, quiet=quiet)
+        with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+            progress(stage)
+
+            def told(record: "RunRecord", done: int, total: int) -> None:
+                progress(stage, done, total)
+                say(line(record, done, total), quiet=quiet)
+
+            try:
+                return work(
+                    read.table,
+                    out=out,
+                    taxonomy=read.taxonomy,
+                    sensitive=read.sensitive,
+                    seed=given.get("seed"),
+                    title=given.get("title") or Path(given["data"]).stem,
+                    description=" ".join(filter(None, (given.get("description"), read.note))),
+                    told=told,
+                    since=command_began(),
+                    engine=spark_named(given.get("engine", "local")),
+                    **{name: given[name] for name in PASSED if given.get(name) is not None},
+                    **more,
+                )
+            except KeyboardInterrupt:
+                say("Trials that have finished are kept: run the same command again to go on.")
+                raise
 
 
 def _must_not_hold(out: Path, given: Mapping[str, Any]) -> None:

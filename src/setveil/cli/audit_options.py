@@ -8,6 +8,9 @@ import typer
 from setveil.cli.inputs import MISSING_HELP
 from setveil.errors import ParameterError
 
+MOST_WORKERS = 1000
+"""More processes than any machine has use for."""
+
 OutOption = Annotated[
     Path,
     typer.Option(
@@ -76,15 +79,24 @@ KnownOption = Annotated[
 ]
 BudgetOption = Annotated[
     str | None,
-    typer.Option("--budget", metavar="TIME", help="Time for everything: 90s, 30m, 2h."),
+    typer.Option(
+        "--budget", metavar="TIME", help="Time for everything, report included: 90s, 30m, 2h."
+    ),
 ]
 MemoryOption = Annotated[
     str | None,
-    typer.Option("--memory", metavar="SIZE", help="Memory for everything: 500M, 2G."),
+    typer.Option("--memory", metavar="SIZE", help="Memory for all processes together: 500M, 2G."),
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=0, help="Processes; 0 for none beside this one."),
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=0,
+        max=MOST_WORKERS,
+        help="Processes; 0 for none beside this one, unless --budget or --memory need one that "
+        "can be stopped.",
+    ),
 ]
 RunsOption = Annotated[
     str | None,

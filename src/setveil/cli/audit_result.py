@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from setveil.cli.output import VIOLATED, echo, emit, print_table, say
+from setveil.cli.output import UNDECIDED, VIOLATED, echo, emit, print_table, say
 from setveil.words import lost
 
 if TYPE_CHECKING:
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def tell(result: "AuditResult", out: Path, *, seed: int | None, json: bool) -> None:
-    """Write the report, print what was found, and end with 1 where nothing is recommended."""
+    """Write the report, and print what was found.
+
+    The command ends with 1 where nothing is recommended, and with 3 where no trial finished.
+    """
+    from setveil.audit.results import undecided
+
     report = write_report(result, out)
     _warn_of_seed(result, seed)
     if json:
@@ -25,7 +30,7 @@ def tell(result: "AuditResult", out: Path, *, seed: int | None, json: bool) -> N
     else:
         print_result(result, report)
     if result.recommended is None:
-        raise typer.Exit(VIOLATED)
+        raise typer.Exit(UNDECIDED if undecided(result.runs) else VIOLATED)
 
 
 def write_report(result: "AuditResult", out: Path) -> Path:

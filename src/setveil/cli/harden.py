@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from setveil.cli.audit_case import carried_out, read_case
+from setveil.cli.audit_case import run_audit
 from setveil.cli.audit_options import (
     AttacksOption,
     BudgetOption,
@@ -81,7 +81,8 @@ def harden(  # one parameter per option of the command line
     `setveil audit` writes it, and runs that ended before are not made again. It ends after 30
     minutes unless --budget says otherwise.
 
-    Exit code 1: no setting that was tried meets the target.
+    Exit code 1: no setting that was tried meets the target. 3: no trial finished within --budget
+    and --memory.
 
     Example: setveil harden visits.csv --methods disassociate --target 0.05 -o hardened
     """
@@ -108,8 +109,13 @@ def harden(  # one parameter per option of the command line
     )
     from setveil.audit import harden as hardened
 
-    read = read_case(given, out, allowed=allow_identifiers, quiet=quiet)
-    result = carried_out(
-        hardened, read, given, out, stage="trying settings", quiet=quiet, each=each
+    result = run_audit(
+        hardened,
+        given,
+        out,
+        stage="trying settings",
+        allowed=allow_identifiers,
+        quiet=quiet,
+        each=each,
     )
     tell(result, out, seed=given.get("seed"), json=json)

@@ -227,12 +227,25 @@ def compiling_announced(*, quiet: bool = False) -> Iterator[None]:
 # --- errors -----------------------------------------------------------------------------------
 
 
+class Stopped(KeyboardInterrupt):
+    """A command is stopped from outside, as Ctrl-C does it: what has to be cleaned up is.
+
+    >>> Stopped("ended by SIGTERM", code=143).code
+    143
+    """
+
+    def __init__(self, why: str, *, code: int) -> None:
+        super().__init__(why)
+        self.code = code
+
+
 @contextmanager
 def reported() -> Iterator[None]:
     """Turn what a user can cause into one message on stderr and an exit code.
 
-    Bad input and wrong use exit with 2, Ctrl-C with 130, a closed pipe with 141, and a fault of
-    setveil's own with 70: never with 1, which means "violated".
+    Bad input and wrong use exit with 2, Ctrl-C with 130, other signals as shells expect (128 and
+    their number), a closed pipe with 141, and a fault of setveil's own with 70: never with 1,
+    which means "violated".
     """
     try:
         for name in ("stdout", "stderr"):
@@ -248,6 +261,9 @@ def reported() -> Iterator[None]:
 
 def _report(error: BaseException) -> int:
     """Say what ended a command, and return its exit code."""
+    if isinstance(error, Stopped):
+        say(f"setveil: {error}")
+        return error.code
     if isinstance(error, KeyboardInterrupt):
         say("setveil: interrupted")
         return INTERRUPTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -57,6 +58,15 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.4g} h"
 
 
+def spell_duration(seconds: float) -> str:
+    """Return a duration as :func:`parse_duration` reads it, rounded up.
+
+    >>> spell_duration(40), spell_duration(1800), spell_duration(0.3)
+    ('40s', '30m', '1s')
+    """
+    return f"{math.ceil(seconds)}s" if seconds < 120 else f"{math.ceil(seconds / 60)}m"
+
+
 def format_size(size: float) -> str:
     """Return a size as people say it.
 
@@ -69,3 +79,12 @@ def format_size(size: float) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.3g} {unit}"
+
+
+def spell_size(size: float) -> str:
+    """Return a size as :func:`parse_size` reads it, rounded up to ten million bytes.
+
+    >>> spell_size(441_000_001), spell_size(2_000_000_000)
+    ('450M', '2000M')
+    """
+    return f"{math.ceil(size / 10**7) * 10}M"

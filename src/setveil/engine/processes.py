@@ -1,9 +1,14 @@
-"""Jobs in worker processes, within a time and a memory budget: one that dies loses itself only."""
+"""Jobs in worker processes, within a time and a memory budget: one that dies loses itself only.
+
+Nothing here waits for a worker: what all jobs share goes through a file, a job is given by its
+number, and answers are read as they come. So the time holds, whatever the workers are at.
+"""
 
 from __future__ import annotations
 
 import os
 import pickle
+import re
 import selectors
 import subprocess
 import tempfile
@@ -11,20 +16,27 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from setveil.core.quantities import format_size, spell_size
 from setveil.engine.child_process import python_command, python_environment
+from setveil.engine.worker import JOB, LENGTH, resident
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 TICK = 0.2
-"""Seconds between looks at clock and memory."""
+"""Seconds between looks at the clock."""
+MEMORY_TICK = 0.02
+"""Seconds between looks at the memory, where it is limited."""
+ROOM = 150_000_000
+"""Bytes that a worker must be able to take for a job: compiled kernels alone need most of it."""
 DONE, FAILED, LATE, SLOW, LARGE = "done", "failed", "late", "slow", "large"
 TAIL = 300
 """How many characters of a dead worker's last words are told."""
+NO_MEMORY = re.compile(r"alloc|out of memory", re.IGNORECASE)
+"""What libraries write that end the process when they get no memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +74,14 @@ class Processes:
     workers
         Number of processes.
     seconds
-        Time for all jobs together; None for as long as it takes.
+        Time for all jobs together, from the call on; None for as long as it takes.
     seconds_each
-        Time for one job.
+        Time for one job; the start of its process does not count.
     memory
-        Bytes for all processes together, this one included. Where it is exceeded, the largest job
-        is stopped; it is tried once more alone, after all others, if it was not alone.
+        Bytes for all processes together, this one included. Each worker has a share of it, and
+        there are only as many as have enough. On Linux the system refuses a worker more than its
+        share; everywhere the memory that all hold is watched, and the largest job is stopped if
+        it is too much. A job that was stopped is tried once more after all others, alone.
 
     Examples
     --------
@@ -92,50 +106,75 @@ class Processes:
     def run(
         self, function: Callable[[Any, Any], Any], shared: object, jobs: Sequence[Any]
     ) -> Iterator[Outcome]:
-        """Yield what becomes of each job, as they end; ``function(shared, job)`` is called."""
-        start = pickle.dumps((function, shared))
-        yield from _Pool(self, start, jobs).outcomes()
+        """Yield what becomes of each job, as they end; ``function(shared, job)`` is called.
+
+        Raises
+        ------
+        ParameterError
+            If the memory is less than this process and one worker need before any job; the
+            message says how much that is on this machine.
+        """
+        if not jobs:
+            return
+        end = None if self.seconds is None else time.monotonic() + self.seconds
+        with tempfile.TemporaryFile() as work:
+            pickle.dump((function, shared, jobs), work)
+            work.flush()
+            yield from _Pool(self, work, len(jobs), end).outcomes()
 
 
 @dataclass(eq=False)
 class _Worker:
-    """A process and the job it is at."""
+    """A process and the job it is at; it is at none, too, as long as it has not loaded all."""
 
     process: subprocess.Popen[bytes]
     words: IO[bytes]
-    job: int | None = None
-    since: float = 0.0
+    job: int
+    since: float | None = None
+    share: int = 0
+    heard: bytearray = field(default_factory=bytearray)
 
     @classmethod
-    def started(cls, start: bytes) -> _Worker:
+    def started(cls, work: IO[bytes], job: int, *, counted: bool) -> _Worker:
         words = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
+        command = (str(os.getpid()), str(work.fileno()), str(int(counted)))
         process = subprocess.Popen(  # noqa: S603  (our own module)
-            python_command("setveil.engine.worker", str(os.getpid())),
+            python_command("setveil.engine.worker", *command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=words,
+            pass_fds=[work.fileno()],
             env=python_environment(),
         )
-        worker = cls(process=process, words=words)
-        worker.send(start)
-        return worker
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        return cls(process=process, words=words, job=job)
 
-    def send(self, content: bytes) -> None:
+    def begin(self, share: int) -> None:
+        """Let it begin with its job: a few bytes, for which a pipe has room."""
         assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(content)
+        self.share, self.since = share, time.monotonic()
+        with suppress(BrokenPipeError):  # it died: noticed where its answer is read
+            self.process.stdin.write(JOB.pack(self.job, share))
             self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it died: noticed where its answer is read
 
-    def answer(self) -> tuple[str, Any]:
-        """Return its answer; a dead one has none."""
+    def answer(self) -> tuple[str, Any] | None:
+        """Return its answer, or None as long as a part of it is missing; a dead one has none."""
         assert self.process.stdout is not None
-        try:
-            said: tuple[str, Any] = pickle.load(self.process.stdout)  # noqa: S301  (our own worker)
-        except (EOFError, pickle.UnpicklingError):
+        content: bytes | None = self.process.stdout.read()  # None: nothing is there yet
+        if content is None:
+            return None
+        if not content:
             return "dead", self._last_words()
-        return said
+        self.heard += content
+        if len(self.heard) < LENGTH.size:
+            return None
+        end = LENGTH.size + LENGTH.unpack_from(self.heard)[0]
+        if len(self.heard) < end:
+            return None
+        answer: tuple[str, Any] = pickle.loads(self.heard[LENGTH.size : end])  # noqa: S301  (our own worker)
+        del self.heard[:end]
+        return answer
 
     def _last_words(self) -> str:
         code = self.process.wait()
@@ -158,81 +197,121 @@ class _Pool:
     """The jobs of one call, and the processes at work on them."""
 
     limits: Processes
-    start: bytes
-    jobs: Sequence[Any]
+    work: IO[bytes]
+    jobs: int
+    end: float | None
     waiting: deque[int] = field(init=False)
     alone: deque[int] = field(default_factory=deque)
-    workers: list[_Worker] = field(default_factory=list)
+    busy: list[_Worker] = field(default_factory=list)
+    free: list[_Worker] = field(default_factory=list)
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
-    end: float | None = None
+    most: int = field(init=False)
+    """How many workers there may be; one, until that one has told how much memory it takes."""
+    measured: bool = False
 
     def __post_init__(self) -> None:
-        self.waiting = deque(range(len(self.jobs)))
-        if self.limits.seconds is not None:
-            self.end = time.monotonic() + self.limits.seconds
+        self.waiting = deque(range(self.jobs))
+        self.most = self.limits.workers if self.limits.memory is None else 1
 
     def outcomes(self) -> Iterator[Outcome]:
         try:
-            while self.waiting or self.alone or self._busy():
+            while self.waiting or self.alone or self.busy:
                 self._give()
-                for key, _ in self.selector.select(TICK):
-                    yield self._answered(key.data)
+                for key, _ in self.selector.select(self._patience()):
+                    yield from self._hear(key.data)
                 yield from self._over_time()
                 yield from self._over_memory()
         finally:
-            for worker in list(self.workers):
+            for worker in (*self.busy, *self.free):
                 self._end(worker)
             self.selector.close()
 
-    def _busy(self) -> list[_Worker]:
-        return [worker for worker in self.workers if worker.job is not None]
+    def _patience(self) -> float:
+        tick = TICK if self.limits.memory is None else MEMORY_TICK
+        return tick if self.end is None else max(min(tick, self.end - time.monotonic()), 0.0)
 
     def _give(self) -> None:
         """Give a job to each free worker; what needs all the memory waits for the others."""
         if self.end is not None and time.monotonic() >= self.end:
             return
-        while self.waiting and len(self._busy()) < self.limits.workers:
+        while self.waiting and len(self.busy) < self.most:
             self._start(self.waiting.popleft())
-        if self.alone and not self.waiting and not self._busy():
-            for worker in list(self.workers):
+        if self.alone and not self.waiting and not self.busy:
+            for worker in list(self.free):
                 self._end(worker)  # what the others kept in memory is given back first
+            self.most = 1
             self._start(self.alone.popleft())
 
     def _start(self, job: int) -> None:
-        free = [worker for worker in self.workers if worker.job is None]
-        if free:
-            worker = free[0]
+        if self.free:
+            worker = self.free.pop()
+            worker.job = job
+            worker.begin(self._share())
         else:
-            worker = _Worker.started(self.start)
-            self.workers.append(worker)
+            worker = _Worker.started(self.work, job, counted=self.limits.memory is not None)
             self.selector.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
-        worker.job, worker.since = job, time.monotonic()
-        worker.send(pickle.dumps(self.jobs[job]))
+        self.busy.append(worker)
+
+    def _share(self) -> int:
+        """Return the bytes that one worker may hold; 0 where memory is not limited."""
+        if self.limits.memory is None:
+            return 0
+        return max(self.limits.memory - resident(os.getpid()), 1) // self.most
 
     def _end(self, worker: _Worker) -> None:
         self.selector.unregister(worker.process.stdout)  # type: ignore[arg-type]
-        self.workers.remove(worker)
+        (self.busy if worker in self.busy else self.free).remove(worker)
         worker.end()
 
-    def _answered(self, worker: _Worker) -> Outcome:
-        state, value = worker.answer()
-        job, worker.job = worker.job, None
-        assert job is not None, "a free worker says nothing"
-        if state == "done":
-            return Outcome(job=job, state=DONE, value=value)
-        if state == "dead":
-            self._end(worker)
-        return Outcome(job=job, state=LARGE if state == "memory" else FAILED, reason=value)
+    def _hear(self, worker: _Worker) -> Iterator[Outcome]:
+        answer = worker.answer()
+        if answer is None:
+            return
+        state, value = answer
+        if state == "ready":
+            self._measure(value)
+            worker.begin(self._share())
+        elif state == "done":
+            self._release(worker)
+            yield Outcome(job=worker.job, state=DONE, value=value)
+        elif state == "memory" or (
+            state == "dead" and worker.share and NO_MEMORY.search(value) is not None
+        ):
+            yield from self._too_large(worker, value)
+        else:
+            self._end(worker) if state == "dead" else self._release(worker)
+            yield Outcome(job=worker.job, state=FAILED, reason=value)
+
+    def _release(self, worker: _Worker) -> None:
+        self.busy.remove(worker)
+        self.free.append(worker)
+
+    def _measure(self, size: int) -> None:
+        """Refuse a memory that is too small for one worker; else say how many have room."""
+        memory = self.limits.memory
+        if memory is None or self.measured:
+            return
+        here = resident(os.getpid())
+        least = here + size + ROOM
+        if memory < least:
+            raise ParameterError(
+                f"{format_size(memory)} of memory is too little: on this machine this process "
+                f"holds {format_size(here)} and a worker {format_size(size)} before it does "
+                f"anything, and it needs some {format_size(ROOM)} more for its work",
+                fix=f"allow at least {spell_size(least)}",
+            )
+        self.most = min(self.limits.workers, (memory - here) // (size + ROOM))
+        self.measured = True
 
     def _over_time(self) -> Iterator[Outcome]:
         now = time.monotonic()
         over = self.end is not None and now >= self.end
-        for worker in self._busy():
-            each = self.limits.seconds_each
+        each = self.limits.seconds_each
+        for worker in list(self.busy):
             if over:
-                yield self._stopped(worker, LATE, "stopped: the time was used up")
-            elif each is not None and now - worker.since >= each:
-                yield self._stopped(worker, SLOW, "stopped: it took too long")
+                yield self._stop(worker, LATE, "stopped: the time was used up")
+            elif each is not None and worker.since is not None and now - worker.since >= each:
+                yield self._stop(worker, SLOW, "stopped: it took too long")
         if over:
             for job in (*self.waiting, *self.alone):
                 yield Outcome(job=job, state=LATE, reason="not started: the time was used up")
@@ -240,45 +319,22 @@ class _Pool:
             self.alone.clear()
 
     def _over_memory(self) -> Iterator[Outcome]:
-        if self.limits.memory is None:
+        if self.limits.memory is None or not self.measured or not self.busy:
             return
-        sizes = {worker: resident(worker.process.pid) for worker in self.workers}
-        busy = self._busy()
-        if not busy or resident(os.getpid()) + sum(sizes.values()) <= self.limits.memory:
-            return
-        largest = max(busy, key=sizes.__getitem__)
-        if len(self.workers) > 1:
-            assert largest.job is not None
-            self.alone.append(largest.job)
-            self._end(largest)
+        sizes = {worker: resident(worker.process.pid) for worker in (*self.busy, *self.free)}
+        if resident(os.getpid()) + sum(sizes.values()) > self.limits.memory:
+            largest = max(self.busy, key=sizes.__getitem__)
+            yield from self._too_large(largest, "stopped by the memory budget")
+
+    def _too_large(self, worker: _Worker, reason: str) -> Iterator[Outcome]:
+        """Stop a job that needs more memory than it has; unless it had all, it may try again."""
+        shared = self.most > 1 or bool(self.free)
+        outcome = self._stop(worker, LARGE, reason)
+        if shared and self.limits.memory is not None:
+            self.alone.append(worker.job)
         else:
-            yield self._stopped(largest, LARGE, "stopped by the memory budget")
+            yield outcome
 
-    def _stopped(self, worker: _Worker, state: str, reason: str) -> Outcome:
-        assert worker.job is not None
-        outcome = Outcome(job=worker.job, state=state, reason=reason)
+    def _stop(self, worker: _Worker, state: str, reason: str) -> Outcome:
         self._end(worker)
-        return outcome
-
-
-def resident(process: int) -> int:
-    """Return the bytes of memory that a process holds; 0 where nobody can tell.
-
-    >>> resident(os.getpid()) > 1_000_000
-    True
-    """
-    try:
-        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
-        pass
-    try:  # systems without /proc, such as macOS
-        said = subprocess.run(  # noqa: S603  (a number)
-            ["/bin/ps", "-o", "rss=", "-p", str(process)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return int(said.stdout) * 1024
-    except (OSError, ValueError):
-        return 0
+        return Outcome(job=worker.job, state=state, reason=reason)

@@ -1,48 +1,120 @@
-"""A worker process of :mod:`setveil.engine.processes`: it takes jobs on stdin, one at a time."""
+"""A worker process of :mod:`setveil.engine.processes`: it is given jobs by number, one by one."""
 
 from __future__ import annotations
 
+import importlib
+import mmap
 import os
 import pickle
 import signal
+import struct
 import sys
 import threading
 import time
-from typing import IO, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 WATCH = 0.5
 """Seconds between looks whether whoever started this process is still there."""
+JOB = struct.Struct("<qq")
+"""What a worker is told: the number of a job, and the bytes it may hold meanwhile (0: any)."""
+LENGTH = struct.Struct("<q")
+"""Stands before each answer."""
+HEAVY = ("polars", "scipy.sparse")
+"""Loaded before the first job if memory is counted: what they take is no job's own."""
+NOT_ENOUGH = "the memory was not enough"
 
 
-def serve(source: IO[bytes], sink: IO[bytes]) -> None:
-    """Answer jobs until there are no more: first comes the function with what all jobs share.
+def serve(
+    function: Callable[[Any, Any], Any],
+    shared: object,
+    jobs: Sequence[Any],
+    source: IO[bytes],
+    sink: IO[bytes],
+) -> None:
+    """Answer jobs until there are no more; the first answer says that all is loaded.
 
     >>> import io
-    >>> wire = io.BytesIO(pickle.dumps((divmod, 7)) + pickle.dumps(2) + pickle.dumps(0))
-    >>> said = io.BytesIO()
-    >>> serve(wire, said)
-    >>> for answer in range(2):
-    ...     said.seek(0) if not answer else None
-    ...     pickle.load(said)
-    0
-    ('done', (3, 1))
-    ('error', 'ZeroDivisionError: ...')
+    >>> source = io.BytesIO(JOB.pack(0, 0) + JOB.pack(1, 0))
+    >>> sink = io.BytesIO()
+    >>> serve(divmod, 7, [2, 0], source, sink)
+    >>> answers = sink.getvalue()
+    >>> while answers:
+    ...     end = LENGTH.size + LENGTH.unpack_from(answers)[0]
+    ...     state, value = pickle.loads(answers[LENGTH.size : end])
+    ...     print(state, value if state != "ready" else value > 0)
+    ...     answers = answers[end:]
+    ready True
+    done (3, 1)
+    error ZeroDivisionError: ...
     """
-    function, shared = pickle.load(source)  # noqa: S301  (from the process that started us)
-    while True:
+    _answer(sink, "ready", resident(os.getpid()))
+    while len(told := source.read(JOB.size)) == JOB.size:
+        number, memory = JOB.unpack(told)
         try:
-            job = pickle.load(source)  # noqa: S301  (the same)
-        except EOFError:
-            return
-        answer: tuple[str, Any]
-        try:
-            answer = ("done", function(shared, job))
+            limit_memory(memory)
+            _answer(sink, "done", function(shared, jobs[number]))
         except MemoryError:
-            answer = ("memory", "the memory of this machine is not enough")
+            _answer(sink, "memory", NOT_ENOUGH)
         except Exception as error:  # noqa: BLE001  (one failed job must not lose the others)
-            answer = ("error", f"{type(error).__name__}: {error}")
-        pickle.dump(answer, sink)
-        sink.flush()
+            _answer(sink, "error", f"{type(error).__name__}: {error}")
+
+
+def _answer(sink: IO[bytes], state: str, value: object) -> None:
+    content = pickle.dumps((state, value))
+    sink.write(LENGTH.pack(len(content)) + content)
+    sink.flush()
+
+
+def limit_memory(size: int) -> None:
+    """Let the system refuse this process memory beyond a number of bytes; 0 for no limit.
+
+    Only Linux counts what programs map as well as what they call data; elsewhere nothing is done,
+    and who started this process has to watch it. What libraries have reserved but not used yet
+    is left to them.
+    """
+    if sys.platform != "linux":
+        return
+    import resource  # noqa: PLC0415  (not on every system)
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = hard
+    if size:
+        page = os.sysconf("SC_PAGE_SIZE")
+        sizes = [int(pages) * page for pages in Path("/proc/self/statm").read_text().split()]
+        held, mapped = sizes[1], sizes[5]
+        limit = mapped + max(size - held, 0)
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
+def resident(process: int) -> int:
+    """Return the bytes of memory that a process holds; 0 where nobody can tell.
+
+    >>> resident(os.getpid()) > 1_000_000
+    True
+    """
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        pass
+    import subprocess  # noqa: PLC0415  (only on systems without /proc, such as macOS)
+
+    try:
+        said = subprocess.run(  # noqa: S603  (a number)
+            ["/bin/ps", "-o", "rss=", "-p", str(process)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return int(said.stdout) * 1024
+    except (OSError, ValueError):
+        return 0
 
 
 def _end_with(parent: int) -> None:
@@ -54,13 +126,21 @@ def _end_with(parent: int) -> None:
 
 def main() -> None:
     """Serve on the standard streams; what code prints by itself goes to stderr."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
-    parent = int(sys.argv[1])
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)  # they are for the parent, which then ends us
+    parent, work, counted = map(int, sys.argv[1:])
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     source = os.fdopen(os.dup(0), "rb")
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(source, sink)
+    # Mapped, not read: the file has one position for all processes.
+    with mmap.mmap(work, 0, access=mmap.ACCESS_READ) as content:
+        function, shared, jobs = pickle.loads(content)  # noqa: S301  (from who started us)
+    if counted:
+        for name in HEAVY:
+            with suppress(ImportError):
+                importlib.import_module(name)
+    serve(function, shared, jobs, source, sink)
 
 
 if __name__ == "__main__":

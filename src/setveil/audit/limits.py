@@ -1,0 +1,138 @@
+"""What the trials of an audit may use: time, memory, processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from setveil.core.quantities import format_duration, format_size, spell_duration, spell_size
+from setveil.engine import processes
+from setveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from setveil.engine.spark import Spark
+
+MOST_WORKERS = 4
+PART = 4
+"""One run gets at most this part of the time budget."""
+REPORT_SHARE = 0.05
+"""The share of the time that is kept for what comes after the trials: advice and report."""
+REPORT_SECONDS = 1.0
+"""Seconds that are kept for it at least, on a machine that has nothing else to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the trials may use.
+
+    Parameters
+    ----------
+    budget
+        Seconds for everything, reading the data and writing the report included; None for as long
+        as it takes.
+    memory
+        Bytes for all processes; None for as much as there is.
+    workers
+        Number of processes; None for one per core, up to four.
+    started
+        When the time began to run, by :func:`time.monotonic`.
+    engine
+        The Spark that runs the trials instead.
+
+    Examples
+    --------
+    >>> limits = Limits(budget=100, memory=None, workers=2, started=time.monotonic())
+    >>> 74 < limits.left <= 95, limits.each
+    (True, 25.0)
+    """
+
+    budget: float | None
+    memory: int | None
+    workers: int | None
+    started: float
+    engine: Spark | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("memory", "workers") if getattr(self, name) is not None]
+        if self.engine is not None and given:
+            raise ParameterError(
+                f"{given[0]} is given, but Spark decides about it",
+                fix=f"leave {given[0]} out and set spark.executor.memory or spark.cores.max",
+            )
+        for name in ("budget", "memory"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ParameterError(f"{name} is {value}", fix="use more than 0, or None")
+
+    @property
+    def processes(self) -> int:
+        """Number of processes; 0 for none beside this one.
+
+        Where a limit is given there is one at least: nobody can stop a trial in this process.
+        """
+        if self.workers is None:
+            return min(os.cpu_count() or 1, MOST_WORKERS)
+        limited = self.budget is not None or self.memory is not None
+        return max(self.workers, 1) if limited else self.workers
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the trials must end, so that the report is in time; a moment at least."""
+        return None if self.budget is None else max(self._left(self.budget), 0.001)
+
+    @property
+    def over(self) -> bool:
+        """Whether no trial may begin any more."""
+        return self.budget is not None and self._left(self.budget) <= 0
+
+    def _left(self, budget: float) -> float:
+        report = max(REPORT_SHARE * budget, min(REPORT_SECONDS * crowding(), budget / PART))
+        return budget - report - (time.monotonic() - self.started)
+
+    @property
+    def each(self) -> float | None:
+        """Seconds for one run."""
+        return None if self.budget is None else self.budget / PART
+
+    def in_words(self, state: str) -> str:
+        """Return which limit was reached."""
+        if state == processes.LARGE:
+            return f"the memory budget of {format_size(self.memory or 0)} was reached"
+        budget = f"the time budget of {format_duration(self.budget or 0.0)}"
+        if state == processes.SLOW:
+            return f"it took longer than a quarter of {budget}"
+        return f"{budget} was reached"
+
+    def no_verdict(self) -> str:
+        """Return what to say, and how to go on, where no trial finished.
+
+        >>> print(Limits(budget=10, memory=None, workers=1, started=0.0).no_verdict())
+        No trial finished within 10 s, so there is no verdict yet. Allow more time, as in --budget
+        40s; trials that finish are kept for the next call.
+        """
+        if self.budget is None:
+            return (
+                f"No trial fitted into {format_size(self.memory or 0)} of memory, so there is no "
+                f"verdict yet. Allow more, as in --memory {spell_size(2 * (self.memory or 0))}."
+            )
+        more = f"Allow more time, as in --budget {spell_duration(PART * self.budget)}"
+        if self.memory is not None:
+            more += f", or more memory, as in --memory {spell_size(2 * self.memory)}"
+        return (
+            f"No trial finished within {format_duration(self.budget)}, so there is no verdict yet. "
+            f"{more}; trials that finish are kept for the next call."
+        )
+
+
+def crowding() -> float:
+    """Return how many programs share a core of this machine, by its load; 1 at least.
+
+    >>> crowding() >= 1
+    True
+    """
+    try:
+        return max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)
+    except (AttributeError, OSError):  # a system that does not tell
+        return 1.0

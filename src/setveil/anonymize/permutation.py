@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from setveil.anonymize.degree_groups import BandMethod, band_groups_of, split_feasible
 from setveil.guarantee.privacy_degree import PrivacyDegree
@@ -36,10 +34,11 @@ class Permutation(BandMethod):
     """Group similar records and shuffle their sensitive parts within each group.
 
     Groups are made as by :class:`~setveil.anonymize.cahd.CAHD`. Then the sensitive parts of a
-    group's records, the empty ones too, are dealt out to them at random, all deals equally
-    likely. What is published looks like data: whole records that every tool reads, in which the
-    ordinary part, and the sensitive part, of each is somebody's; that both are the same person's
-    is chance. Sensitive items of one record stay together.
+    group's records, the empty ones too, are dealt out to them at random. The deal is drawn from a
+    hash of the groups' records and parts: it says nothing more about anybody, and whoever checks
+    the release sees that nobody chose it. What is published looks like data: whole records that
+    every tool reads, in which the ordinary part, and the sensitive part, of each is somebody's;
+    that both are the same person's is chance. Sensitive items of one record stay together.
 
     Parameters
     ----------
@@ -58,10 +57,9 @@ class Permutation(BandMethod):
     --------
     >>> from setveil.data import TransactionTable
     >>> table = TransactionTable.from_rows([["wine", "meat", "viagra"], ["wine"], ["wine", "meat"]])
-    >>> made = Permutation(p=3).anonymize(
-    ...     table, sensitive=["viagra"], rng=np.random.default_rng(0))
+    >>> made = Permutation(p=3).anonymize(table, sensitive=["viagra"])
     >>> made.release.to_rows()
-    [['meat', 'wine'], ['meat', 'wine'], ['viagra', 'wine']]
+    [['meat', 'wine'], ['meat', 'viagra', 'wine'], ['wine']]
 
     References
     ----------
@@ -70,20 +68,15 @@ class Permutation(BandMethod):
     High-Dimensional Data. ICDE 2008.
     """
 
-    accepts: ClassVar[frozenset[str]] = frozenset({"rng"})
-
     def anonymize(
         self,
         table: TransactionTable,
         *,
         sensitive: Iterable[str],
-        rng: np.random.Generator | None = None,
         engine: Engine | None = None,  # noqa: ARG002  (groups are made one after the other)
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the shuffled release of `table`, its key and its promise.
-
-        Without `rng` the shuffle is drawn from the operating system.
 
         Raises
         ------
@@ -93,6 +86,6 @@ class Permutation(BandMethod):
         names, split = split_feasible(table, sensitive, self.p, letter="p")
         group_of, log, figures = band_groups_of(split, self.p, self.alpha, progress)
         listed, key = publish_grouped(table, group_of, names, whole=True)
-        release = deal(listed, np.random.default_rng() if rng is None else rng)
+        release = deal(listed)
         promise = PrivacyDegree(p=self.p, sensitive=names)
         return Anonymization(release=release, key=key, promise=promise, log=log, figures=figures)

@@ -10,16 +10,18 @@ import numpy as np
 
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.shown_items import shown_items
 from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
 from setveil.literature import XU_2008
 from setveil.registry import register
-from setveil.release.published import PublishedRows, published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.guarantee.shown_items import ShownItems
     from setveil.release.base import Release
+    from setveil.release.published import PublishedRows
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
@@ -120,8 +122,8 @@ class Coherence:
             least_moles,
         )
 
-        rows = published_rows(published)
-        split = _Split.of(rows, self.sensitive)
+        found = shown_items(published, self.sensitive)
+        rows, split = found.rows, _Split.of(found)
         p = min(self.p, split.longest)
         if p == 0:
             reason = "no record has a public item, so there is nothing to know"
@@ -146,6 +148,8 @@ class Coherence:
                     rows.names, split.public_numbers, split.secret_numbers, shown, itemsets
                 ),
             )
+        if found.doubts and self.h < 1:
+            return Verdict(holds=False, exact=False, reason=found.doubt, checked=int(state[SETS]))
         return self.kept(int(state[SETS]), len(split.secret_numbers), gave_up=gave_up)
 
     def kept(self, sets: int, secrets: int, *, gave_up: bool) -> Verdict:
@@ -232,12 +236,13 @@ class _Split:
     secret_numbers: list[int]
 
     @classmethod
-    def of(cls, rows: PublishedRows, sensitive: tuple[str, ...]) -> _Split:
+    def of(cls, found: ShownItems) -> _Split:
+        rows = found.rows
         supports = rows.supports()
-        named = (rows.number(item) for item in sensitive)
-        secret = np.array(sorted({i for i in named if i is not None}), dtype=np.int64)
+        secret = np.array(sorted(set(found.numbers.values())), dtype=np.int64)
         is_secret = np.zeros(len(supports), dtype=bool)
-        is_secret[secret] = True
+        # Neither is it public what only sensitive items can stand behind.
+        is_secret[[*secret.tolist(), *found.closed]] = True
         # Sets that begin with a rare item have few records: the search stays small.
         public = np.argsort(supports, kind="stable")
         public = public[(supports[public] > 0) & ~is_secret[public]]

@@ -14,6 +14,7 @@ from setveil.guarantee.thresholds import distinct_names
 from setveil.literature import GHINITA_2008
 from setveil.registry import register
 from setveil.release.grouped import GroupedRelease
+from setveil.release.grouping import fair_deal
 
 if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
@@ -41,16 +42,21 @@ class PrivacyDegree:
     the release allows are equally likely to those who know nothing more.
 
     It is re-derived from the records and the sensitive parts of the groups; a sensitive item
-    that stands in a record itself is certain there, and breaks every p above 1. Comparisons are
-    in whole numbers.
+    that stands in a record itself is certain there, and breaks every p above 1. What a release
+    shows apart is sensitive, whether it is named or not. Comparisons are in whole numbers.
+
+    Where parts are dealt out to records, all originals are equally likely only if the deal says
+    nothing. So it must be the one that follows from the groups themselves
+    (:func:`~setveil.release.grouping.fair_deal`); of any other nobody can tell how it was chosen,
+    and the verdict is not exact.
 
     Parameters
     ----------
     p
         The degree, a whole number.
     sensitive
-        The items that must not be inferred; none stands for all that the release shows apart.
-        Those that it does not show are named in the reason.
+        The items that must not be inferred, besides those that the release shows apart. Those
+        that it does not show are named in the reason.
 
     Examples
     --------
@@ -98,8 +104,7 @@ class PrivacyDegree:
         known = published.vocabulary
         asked = np.zeros(len(known), dtype=bool)
         asked[[known.number(name) for name in self.sensitive if name in known]] = True
-        if not self.sensitive:
-            asked[published.part_items] = True
+        asked[published.part_items] = True
         bare = asked[published.items]
         if self.p > 1 and bare.any():
             return self._bare(published, published.items[bare])
@@ -113,7 +118,15 @@ class PrivacyDegree:
             )
             return self._low(published, group[order], item[order], held[order])
         shown = int(np.count_nonzero(np.bincount(item, minlength=1)))
-        named = len(self.sensitive) or int(np.count_nonzero(asked))
+        if published.dealt is not None and not np.array_equal(
+            published.dealt, fair_deal(published)
+        ):
+            reason = (
+                "not decided: the deal of the sensitive parts does not follow from the groups, so "
+                "each part may stand beside the very record that it belongs to"
+            )
+            return Verdict(holds=False, exact=False, reason=reason, checked=len(published.sizes))
+        named = int(np.count_nonzero(asked)) + len(self._unknown(published))
         reason = (
             f"in each of {len(published.sizes):,} groups at most one record in {self.p} holds any "
             f"sensitive item ({shown:,} of {named:,} occur{self._absent(published)})"
@@ -122,11 +135,14 @@ class PrivacyDegree:
 
     def _absent(self, release: GroupedRelease) -> str:
         """Name items that were asked about and do not occur: they may be misspelt."""
-        absent = [name for name in self.sensitive if name not in release.vocabulary]
+        absent = self._unknown(release)
         if not absent:
             return ""
         more = f" and {len(absent) - SHOWN:,} more" if len(absent) > SHOWN else ""
         return f"; not in the release: {', '.join(absent[:SHOWN])}{more}"
+
+    def _unknown(self, release: GroupedRelease) -> list[str]:
+        return [name for name in self.sensitive if name not in release.vocabulary]
 
     def _bare(self, release: GroupedRelease, items: Int32Array) -> Verdict:
         numbers, counts = np.unique(items, return_counts=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.shown_items import shown_items
 from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
 from setveil.literature import CAO_2010
 from setveil.registry import register
-from setveil.release.published import PublishedRows, published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
     from setveil.guarantee.confidence import Rule
     from setveil.guarantee.rho_rules import Oracle
+    from setveil.guarantee.shown_items import Forced, ShownItems
     from setveil.release.base import Release
+    from setveil.release.published import PublishedRows
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
@@ -116,11 +118,14 @@ class RhoUncertainty:
         # Imported here: loading compiled code takes a moment that only a check should cost.
         from setveil.guarantee.rho_rules import OutOfTimeError  # noqa: PLC0415
 
-        rows = published_rows(published)
-        oracle = _oracle(rows, self.sensitive, self.budget)
+        found = shown_items(published, self.sensitive)
+        rows = found.rows
+        forced = [each for each in found.forced if each.share >= self.rho]
+        if forced:
+            return self._forced(len(rows), forced)
+        oracle = _oracle(found, self.budget)
         if oracle is None:
-            reason = "no record shows a sensitive item, so none can be inferred"
-            return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
+            return self._kept(found, 0)
         shown = len(oracle.sensitive)
         try:
             count, rules = oracle.violations(self.rho, prior=self.prior, most=SHOWN)
@@ -131,12 +136,7 @@ class RhoUncertainty:
             )
             return Verdict(holds=False, exact=False, reason=reason, checked=len(rows))
         if not rules:
-            reason = (
-                f"no antecedent in {len(rows):,} records gives a sensitive item away with "
-                f"confidence {share_as_json(self.rho)} or more ({shown:,} of "
-                f"{len(self.sensitive):,} sensitive items occur)"
-            )
-            return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
+            return self._kept(found, shown)
         witnesses = tuple(self._witness(rows, oracle, rule) for rule in rules)
         first = witnesses[0]
         met = "1 rule" if count == 1 else f"{count:,} rules"
@@ -148,6 +148,41 @@ class RhoUncertainty:
         return Verdict(
             holds=False, exact=True, reason=reason, checked=len(rows), witnesses=witnesses
         )
+
+    def _kept(self, found: ShownItems, shown: int) -> Verdict:
+        """Return the verdict where none of the sensitive items that are shown follows."""
+        checked = len(found.rows)
+        if found.doubts:
+            return Verdict(holds=False, exact=False, reason=found.doubt, checked=checked)
+        reason = (
+            f"no antecedent in {checked:,} records gives a sensitive item away with "
+            f"confidence {share_as_json(self.rho)} or more ({shown:,} of "
+            f"{len(self.sensitive):,} sensitive items occur)"
+        )
+        if not shown:
+            reason = "no record shows a sensitive item, so none can be inferred"
+        if not self.sensitive:
+            reason = "no sensitive item is named, so there is none to be inferred"
+        return Verdict(holds=True, exact=True, reason=reason, checked=checked)
+
+    def _forced(self, checked: int, forced: list[Forced]) -> Verdict:
+        """Return the verdict where categories leave nothing but sensitive items."""
+        witnesses = tuple(
+            Witness(
+                items=(each.shown,),
+                support=each.records,
+                required=f"confidence below {share_as_json(self.rho)}, not {each.share} or more",
+                consequent=" or ".join(each.items),
+                confidence=each.share,
+            )
+            for each in forced[:SHOWN]
+        )
+        first = forced[0]
+        reason = (
+            f"whichever sensitive items stand behind {first.shown!r}, at least {first.share} of "
+            f"its {first.records:,} records hold the same one"
+        )
+        return Verdict(holds=False, exact=True, reason=reason, checked=checked, witnesses=witnesses)
 
     def _witness(self, rows: PublishedRows, oracle: Oracle, rule: Rule) -> Witness:
         required = f"confidence below {share_as_json(self.rho)}, not {rule.confidence}"
@@ -238,9 +273,9 @@ def max_confidence(
     from setveil.guarantee.rho_rules import OutOfTimeError  # noqa: PLC0415  (as in check)
 
     _check_budget(budget)
-    rows = published_rows(published)
-    oracle = _oracle(rows, distinct_names(sensitive), budget)
-    best, exact = None, True
+    found = shown_items(published, distinct_names(sensitive))
+    oracle = _oracle(found, budget)
+    best, exact = None, not found.doubts
     if oracle is not None:
         try:
             for rule in oracle.strongest(prior=prior):
@@ -249,16 +284,16 @@ def max_confidence(
             exact = False
     if oracle is None or best is None:
         return MaxConfidence(value=Fraction(0), exact=exact, witness=None)
-    witness = _as_witness(rows, oracle, best, "no rule of more confidence")
+    witness = _as_witness(found.rows, oracle, best, "no rule of more confidence")
     return MaxConfidence(value=best.confidence, exact=exact, witness=witness)
 
 
-def _oracle(rows: PublishedRows, sensitive: tuple[str, ...], budget: float | None) -> Oracle | None:
+def _oracle(found: ShownItems, budget: float | None) -> Oracle | None:
     """Return an oracle for the sensitive items that the records show, None if there is none."""
     from setveil.guarantee.rho_rules import Oracle  # noqa: PLC0415  (as in check)
 
-    shown = [number for name in sensitive if (number := rows.number(name)) is not None]
-    return Oracle.about(rows, shown, budget=budget) if shown else None
+    shown = found.numbers.values()
+    return Oracle.about(found.rows, shown, budget=budget) if shown else None
 
 
 def _as_witness(rows: PublishedRows, oracle: Oracle, rule: Rule, required: str) -> Witness:

@@ -13,6 +13,7 @@ from setveil.data.naming import some
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.registry import register
+from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.published import PublishedRows, published_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
@@ -216,6 +217,24 @@ def _image_finder(
 ) -> Callable[[str], int | None]:
     """Return what tells the published number that stands for an item, None where there is none."""
     return rows.number
+
+
+@_image_finder.register(EncodedRelease)
+def _in_tags(
+    published: EncodedRelease,  # noqa: ARG001  (its rows know what can be read)
+    rows: PublishedRows,
+    taxonomy: Taxonomy | None,  # noqa: ARG001
+) -> Callable[[str], int | None]:
+    def image(item: str) -> int | None:
+        found = rows.standing(item)
+        if found.above:
+            raise NotApplicable(
+                f"the release does not say which tag, if any, stands for {item!r}",
+                fix="ask about items that the release shows by name",
+            )
+        return found.own[0] if found.own else None
+
+    return image
 
 
 @_image_finder.register(SetGeneralizedRelease)

@@ -8,6 +8,7 @@ import numpy as np
 
 from setveil.errors import ReleaseError
 from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.manifest import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
 LISTS = ("sizes", "chunks", "rows", "shared", "with_terms")
-LARGEST = 2**31
-"""No count of a release on one machine reaches this."""
 UNSEEN = 2**24
 """By so many at most the records of a cluster outnumber its sub-records; terms could be in all."""
 

@@ -147,10 +147,13 @@ def _readable_names(release: EncodedRelease) -> list[str]:
 
 def _rebuild_encoded(records: Records, structure: Mapping[str, Any]) -> EncodedRelease:
     fields = _item_rows(records)
-    readable, names = structure.get("readable"), fields["vocabulary"].names
-    if not isinstance(readable, list) or not set(names).issuperset(map(str, readable)):
+    readable, known = structure.get("readable"), fields["vocabulary"]
+    if not isinstance(readable, list) or not all(
+        isinstance(n, str) and n in known for n in readable
+    ):
         raise ReleaseError("manifest.json is damaged: it does not say what can be read")
-    flags = np.array([name in set(readable) for name in names], dtype=bool)
+    clear = set(readable)
+    flags = np.array([name in clear for name in known.names], dtype=bool)
     return EncodedRelease(**fields, readable=flags)
 
 

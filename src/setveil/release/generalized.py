@@ -14,6 +14,7 @@ from setveil.data.table import Int32Array, Int64Array, canonical_order, frozen, 
 from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.release.base import Bounds, Key, Matches
 from setveil.release.rows import Signs, neighbour_order, occurring
+from setveil.release.tree_checks import first_fault
 from setveil.release.worlds import DistinctRows, Way, draw_leaves
 
 if TYPE_CHECKING:
@@ -105,6 +106,9 @@ class GeneralizedRelease(ShowsRecords):
             )
         if self.whole:
             self._check_whole(fix)
+        fault = first_fault(self.tree)
+        if fault is not None:
+            raise ParameterError(f"the tree is ambiguous: {fault}", fix="rename one of them")
         if np.any(self._neighbours > 0):
             raise ParameterError("the records are not in canonical order", fix=fix)
 

@@ -10,6 +10,7 @@ from setveil.data.table import TransactionTable, take_rows
 from setveil.errors import ReleaseError
 from setveil.release.grouped import GroupedRelease
 from setveil.release.grouping import parts_by_group, split_rows
+from setveil.release.manifest import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 LISTED = {"sizes", "parts", "counts", "whole"}
 DEALT = {"sizes", "sensitive"}
-LARGEST = 2**31
-"""No count of a release on one machine reaches this."""
 
 
 def group_rows(release: GroupedRelease) -> tuple[Int64Array, Int32Array]:

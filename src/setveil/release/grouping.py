@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -181,20 +183,43 @@ def _kinds(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array, Int64Arr
 # --- drawing --------------------------------------------------------------------------------------
 
 
-def deal(release: GroupedRelease, rng: np.random.Generator) -> GroupedRelease:
-    """Deal the sensitive parts of each group out to its records, every deal equally likely.
+def deal(release: GroupedRelease) -> GroupedRelease:
+    """Deal the sensitive parts of each group out to its records; see :func:`fair_deal`.
 
     >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"], ["meat", "gout"]])
     >>> release, _ = publish_grouped(table, [0, 0, 0], ["flu", "gout"], whole=True)
-    >>> deal(release, np.random.default_rng(1)).to_rows()
-    [['cream', 'gout'], ['meat'], ['flu', 'wine']]
+    >>> deal(release).to_rows()
+    [['cream', 'flu'], ['meat'], ['gout', 'wine']]
     """
-    return replace(release, dealt=_dealt(release, rng))
+    return replace(release, dealt=fair_deal(release))
 
 
-def _dealt(release: GroupedRelease, rng: np.random.Generator) -> Int64Array:
-    """Return for each slot a part of its group, or -1; parts go to distinct slots."""
-    shuffled = np.lexsort((rng.random(len(release)), release.group_of))
+def fair_deal(release: GroupedRelease) -> Int64Array:
+    """Return for each slot of a release a part of its group, or -1, as it must be dealt.
+
+    The deal is drawn from a hash of what the groups list: their records and their parts, each in
+    canonical order. So it says nothing that the lists do not say, and everybody can check that it
+    was not chosen: nobody can tell a chosen deal from a random one.
+
+    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"]])
+    >>> release, _ = publish_grouped(table, [0, 0], ["flu"], whole=True)
+    >>> sorted(fair_deal(release).tolist())
+    [-1, 0]
+    """
+    listed = hashlib.sha256(json.dumps(release.vocabulary.names).encode())
+    for numbers in (
+        release.starts, release.offsets, release.items,
+        release.part_starts, release.part_offsets, release.part_items, release.counts,
+    ):  # fmt: skip
+        listed.update(len(numbers).to_bytes(8) + numbers.astype("<i8").tobytes())
+    # Raw numbers of a generator: they stay the same in all versions of numpy.
+    raw = np.random.PCG64(int.from_bytes(listed.digest())).random_raw(len(release))
+    return _dealt(release, raw)
+
+
+def _dealt(release: GroupedRelease, drawn: npt.NDArray[Any]) -> Int64Array:
+    """Return for each slot a part of its group, or -1; slots are served by the numbers drawn."""
+    shuffled = np.lexsort((drawn, release.group_of))
     part = np.repeat(np.arange(len(release.counts)), release.counts)
     group = release.group_of_part[part]
     nth = np.arange(len(part)) - np.searchsorted(group, group)
@@ -212,7 +237,7 @@ def drawn_world(release: GroupedRelease, rng: np.random.Generator) -> Transactio
     [['cream'], ['flu', 'wine']]
     """
     if release.whole:
-        dealt = _dealt(release, rng)
+        dealt = _dealt(release, rng.random(len(release)))
         slots = np.flatnonzero(dealt >= 0)
         offsets, items = take_rows(release.part_offsets, release.part_items, dealt[slots])
         slots = np.repeat(slots, np.diff(offsets))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 VERSION = 1
 """Version of the directory's layout; a release of a later version is refused."""
 
+LARGEST = 2**31
+"""No count of a release on one machine reaches this."""
+
 DATA_NAME = re.compile(r"release-([0-9a-f]{16})\.(parquet|jsonl|csv)")
 
 
@@ -186,10 +189,12 @@ def rebuild_tree(nodes: Any) -> Taxonomy:  # noqa: ANN401  (JSON from a file)
     ids = [_field(node, "id", str) for node in nodes]
     numbers: dict[str | None, int] = {node_id: v for v, node_id in enumerate(ids)}
     above = [node.get("parent") for node in nodes]
-    if not all(isinstance(parent, str | None) for parent in above):
+    if above[:1] not in ([], [None]) or not all(isinstance(parent, str | None) for parent in above):
         raise ReleaseError("the tree of the release is damaged: a parent is not named by its id")
     parents = [numbers.get(parent, -1) for parent in above]
     leaves = [_count(node, "leaves") for node in nodes]
+    if max(leaves, default=0) >= LARGEST:
+        raise ReleaseError("the tree of the release is damaged: a count is too large")
     try:
         return Taxonomy(
             ids=tuple(ids),
@@ -200,5 +205,3 @@ def rebuild_tree(nodes: Any) -> Taxonomy:  # noqa: ANN401  (JSON from a file)
         )
     except SetveilError as error:
         raise ReleaseError(f"the tree of the release is damaged: {error.what}") from None
-    except OverflowError:
-        raise ReleaseError("the tree of the release is damaged: a count is too large") from None

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.data.naming import fresh_id
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
-from setveil.errors import InputError, NotApplicable
+from setveil.errors import NotApplicable
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.grouped import GroupedRelease
+from setveil.release.item_traces import GroupedItems, PlainItems, TaggedItems, TreeItems
 from setveil.release.perturbed import PerturbedRelease
 from setveil.release.rows import distinct_in_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.release.base import Release
+    from setveil.release.item_traces import Finder
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,10 +45,8 @@ class PublishedRows:
         Distinct texts, one per number.
     exact
         Which numbers stand for one original item, and not for a category of several.
-    known_as
-        The text that an original item is asked for by, one per number; the ids if not given. An
-        item that is an interior node of its tree is published as a private leaf below it, whose
-        own id is a technical one that may be the name of another item.
+    finder
+        What tells where an original item stands; by the ids if not given.
 
     Examples
     --------
@@ -59,7 +60,7 @@ class PublishedRows:
     names: tuple[str, ...]
     ids: tuple[str, ...]
     exact: npt.NDArray[np.bool_]
-    known_as: tuple[str, ...] | None = None
+    finder: Finder | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen(self.offsets, np.int64))
@@ -88,31 +89,39 @@ class PublishedRows:
         >>> rows.number("flu"), rows.number("gout")
         (0, None)
         """
-        found = self._by_id.get(item)
-        named = [found] if found is not None else self._by_name.get(item, [])
-        if len(named) > 1:
-            raise InputError(
-                f"the name {item!r} stands for {len(named)} published items",
-                fix="use the item's id instead of its name",
-            )
-        return named[0] if named else None
+        own = self.standing(item).own
+        return own[0] if own else None
+
+    def standing(self, item: str) -> Standing:
+        """Return the numbers that occur and may stand for an original item.
+
+        >>> published_rows(TransactionTable.from_rows([["flu"]])).standing("flu")
+        Standing(own=(0,), above=(), alike=(), located=True)
+        """
+        trace = (self.finder or PlainItems(self.ids)).find(item)
+        own, above, alike = (
+            tuple(number for each in ids if (number := self._occurring.get(each)) is not None)
+            for ids in (trace.own, trace.above, trace.alike)
+        )
+        return Standing(own, above, alike, trace.located)
 
     @cached_property
-    def _own(self) -> list[int]:
-        """The numbers that occur and stand for one original item."""
-        return np.flatnonzero(self.exact & (self.supports() > 0)).tolist()
+    def _occurring(self) -> dict[str, int]:
+        return {self.ids[i]: i for i in np.flatnonzero(self.supports()).tolist()}
 
-    @cached_property
-    def _by_id(self) -> dict[str, int]:
-        known = self.ids if self.known_as is None else self.known_as
-        return {known[i]: i for i in self._own}
 
-    @cached_property
-    def _by_name(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for i in self._own:
-            found.setdefault(self.names[i], []).append(i)
-        return found
+class Standing(NamedTuple):
+    """A :class:`~setveil.release.item_traces.Trace` in numbers of published items that occur."""
+
+    own: tuple[int, ...]
+    above: tuple[int, ...]
+    alike: tuple[int, ...]
+    located: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether records show the item as itself, or nothing of it."""
+        return len(self.own) < 2 and not self.above and not self.alike
 
 
 @singledispatch
@@ -176,30 +185,32 @@ def _of_perturbed(published: PerturbedRelease) -> PublishedRows:
 
 @published_rows.register(EncodedRelease)
 def _of_encoded(published: EncodedRelease) -> PublishedRows:
-    return replace(_of_table(published.to_table()), exact=published.readable)
+    rows, readable = _of_table(published.to_table()), published.readable
+    return replace(rows, exact=readable, finder=TaggedItems(rows.names, readable.tolist()))
 
 
 @published_rows.register(SetGeneralizedRelease)
 def _of_sets(published: SetGeneralizedRelease) -> PublishedRows:
     rows = _of_table(published.to_table())
-    # An item in clear goes by its own name, however that is written.
-    ids = (
-        group[0] if len(group) == 1 else label
+    # An item in clear goes by its own name, which may be written like a set.
+    taken = {group[0] for group in published.groups if len(group) == 1}
+    ids = tuple(
+        group[0] if len(group) == 1 else fresh_id(label, taken, "*")
         for group, label in zip(published.groups, rows.names, strict=True)
     )
-    return replace(rows, ids=tuple(ids), exact=published.is_trivial)
+    finder = GroupedItems(published.groups, ids)
+    return replace(rows, ids=ids, exact=published.is_trivial, finder=finder)
 
 
 @published_rows.register(GeneralizedRelease)
 def _of_generalized(published: GeneralizedRelease) -> PublishedRows:
     tree = published.tree
     offsets, items = distinct_in_rows(published.offsets, published.nodes)
-    item_of = np.where(tree.pseudo, tree.parents, np.arange(len(tree)))
     return PublishedRows(
         offsets=offsets,
         items=items,
         names=tree.names,
         ids=tree.ids,
         exact=tree.is_leaf,
-        known_as=tuple(tree.ids[v] for v in item_of.tolist()),
+        finder=TreeItems(tree),
     )

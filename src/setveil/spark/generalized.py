@@ -125,7 +125,6 @@ class DistributedGeneralized:
         )
         rows = published_rows(every)
         order = sorted(range(len(self.tree)), key=self.tree.ids.__getitem__)
-        known = rows.ids if rows.known_as is None else rows.known_as
         used = np.flatnonzero(self.supports[order])
         return type(rows)(
             offsets=np.array([0, len(used)]),
@@ -133,7 +132,7 @@ class DistributedGeneralized:
             names=tuple(rows.names[v] for v in order),
             ids=tuple(rows.ids[v] for v in order),
             exact=rows.exact[order],
-            known_as=tuple(known[v] for v in order),
+            finder=rows.finder,
         )
 
     def check(self, guarantee: Guarantee) -> Verdict:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.engine.spark import spoken_errors
+from setveil.errors import NotApplicable
 from setveil.guarantee.base import Verdict
 from setveil.guarantee.coherence import Coherence, violation
 from setveil.guarantee.k_anonymity import SHOWN
@@ -174,8 +175,18 @@ def check_coherence(guarantee: Coherence, table: DistributedTable, shape: Publis
     shape
         What the numbers of the table stand for.
     """
-    named = (shape.number(item) for item in guarantee.sensitive)
-    secret = np.array(sorted({i for i in named if i is not None}), dtype=np.int64)
+    standings = [shape.standing(item) for item in guarantee.sensitive]
+    # What is not located says nothing where every share is allowed.
+    told = [found for found in standings if found.located or guarantee.h < 1]
+    if not all(found.is_plain for found in told):
+        raise NotApplicable(
+            "sensitive items may stand behind categories or sets of this release, and what "
+            "follows for them is not worked out on Spark",
+            fix="check it with --engine local",
+        )
+    secret = np.array(
+        sorted({number for found in standings for number in found.own}), dtype=np.int64
+    )
     secret = secret[table.supports[secret] > 0]
     is_secret = np.zeros(table.n_items, dtype=bool)
     is_secret[secret] = True

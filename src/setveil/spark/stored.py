@@ -179,19 +179,20 @@ def _shape(manifest: Manifest, table: DistributedTable) -> PublishedRows:
     """Return what the labels stand for: those of a release with each of them in one record."""
     labels = table.vocabulary.names
     nodes = manifest.structure.get("nodes")
-    place = {node.get("id"): v for v, node in enumerate(nodes)} if isinstance(nodes, list) else {}
+    place = {}
+    if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
+        place = {str(node.get("id")): v for v, node in enumerate(nodes)}
     row = sorted(labels, key=lambda label: (place.get(label, 0), label))
     records = Records.of([label] for label in row)
     whole = published_rows(rebuild(manifest.form, records, manifest.structure))
     # From the numbers of the form to those of the table, which are the places of sorted labels.
     at = {label: i for i, label in enumerate(row)}
     numbers = whole.items[np.array([at[label] for label in labels], dtype=np.int64)]
-    known = whole.ids if whole.known_as is None else whole.known_as
     return type(whole)(
         offsets=np.array([0, len(labels)]),
         items=np.arange(len(labels), dtype=np.int32),
         names=tuple(whole.names[i] for i in numbers.tolist()),
         ids=tuple(whole.ids[i] for i in numbers.tolist()),
         exact=whole.exact[numbers],
-        known_as=tuple(known[i] for i in numbers.tolist()),
+        finder=whole.finder,
     )

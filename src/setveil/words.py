@@ -41,6 +41,15 @@ def visible(text: str) -> str:
     return UNUSUAL.sub(_shown_or_written_out, text)
 
 
+def is_hidden(sign: str) -> bool:
+    r"""Tell whether a character is not seen, moves others, or is a space other than the plain one.
+
+    >>> [is_hidden(sign) for sign in ("\u200b", "\u00a0", " ", "é")]
+    [True, True, False, False]
+    """
+    return not sign.isprintable() or FILLERS.match(sign) is not None
+
+
 def visible_lines(text: str) -> str:
     r"""Return a text of several lines of our own, each with its hidden characters written out.
 
@@ -62,8 +71,7 @@ def json_text(content: object, *, indent: int | None = None) -> str:
 
 def _shown_or_written_out(found: re.Match[str]) -> str:
     sign = found[0]
-    hidden = not sign.isprintable() or FILLERS.match(sign) or _is_lone_accent(found)
-    if not hidden:
+    if not is_hidden(sign) and not _is_lone_accent(found):
         return sign
     return "\\u007f" if sign == "\x7f" else json.dumps(sign)[1:-1]  # JSON leaves DEL as it is
 

@@ -20,7 +20,10 @@ from setveil.audit.results import FAILED, SKIPPED, AuditResult, RunRecord, undec
 from setveil.audit.run import tree_over
 from setveil.audit.store import Store, data_hash, number_of, records_hash, run_id
 from setveil.audit.working import all_runs
+from setveil.data.naming import some
+from setveil.data.spelling import variants
 from setveil.errors import InputError, ParameterError
+from setveil.words import plural
 
 if TYPE_CHECKING:
     import os
@@ -337,6 +340,12 @@ def _notes(case: Case, runs: Sequence[RunRecord], *, meaning: bool) -> tuple[str
         said.append("No taxonomy was given: methods that generalize items were not tried.")
     if not case.sensitive:
         said.append("No sensitive items were given: methods that protect them were not tried.")
+    near = variants(case.sensitive, case.table.vocabulary.names)
+    if near:
+        said.append(
+            f"{plural(len(near), 'item')} written almost like a sensitive one "
+            f"{'counts' if len(near) == 1 else 'count'} as different: {some(list(near))}."
+        )
     if not meaning:
         said.append(
             "No source of relatedness was given: adversaries knew what the release shows, and "

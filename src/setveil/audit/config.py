@@ -38,6 +38,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "parents": (str,),
     "sensitive": (str, list),
     "sensitive_share": (int, float),
+    "variants": (str,),
     "title": (str,),
     "description": (str,),
     "target": (int, float),

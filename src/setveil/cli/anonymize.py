@@ -48,6 +48,7 @@ from setveil.cli.sensitive import (
     InTreeOption,
     SensitiveOption,
     ShareOption,
+    VariantsOption,
     check_sensitive_options,
     draw_sensitive,
     read_sensitive,
@@ -110,6 +111,7 @@ def run(  # one parameter per option of the command line
     sensitive: SensitiveOption = None,
     sensitive_share: ShareOption = None,
     sensitive_in_tree: InTreeOption = "error",
+    variants: VariantsOption = "error",
     privacy: PrivacyOption = None,
     utility: UtilityOption = ANYTHING,
     key: Annotated[
@@ -143,7 +145,7 @@ def run(  # one parameter per option of the command line
     if key is not None:
         _check_key(key, out, [data, taxonomy, sensitive, privacy, secret_file], force=force)
     method = entry.target(**params)
-    check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share)
+    check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share, variants)
     _check_tree(entry.name, method.requires, taxonomy)
     drawn = sensitive_share is not None
     drawing = _drawing(entry, secret_file, seed)
@@ -193,7 +195,7 @@ def run(  # one parameter per option of the command line
         secret: tuple[str, ...] = ()
         outside = None
         if sensitive is not None:
-            secret = read_sensitive(sensitive, table)
+            secret = read_sensitive(sensitive, table, variants=variants, quiet=quiet)
         elif sensitive_share is not None:
             secret = draw_sensitive(sensitive_share, table, seed)
         if "sensitive" in method.requires:

@@ -31,7 +31,7 @@ from setveil.cli.output import (
 )
 from setveil.cli.reading import OPTIONS, Reading, reads_records
 from setveil.cli.registered import command_of, group_of
-from setveil.cli.sensitive import SensitiveOption, WasInTreeOption
+from setveil.cli.sensitive import SensitiveOption, VariantsOption, WasInTreeOption
 from setveil.cli.targets import SecondOption, TargetsOption, about_people
 from setveil.errors import ParameterError
 
@@ -46,7 +46,7 @@ INPUTS = {
     "targets": " --targets visits.csv",
     "second": " --second another",
 }
-TREE = frozenset({"taxonomy", "missing", "parents", "sensitive", "sensitive_in_tree"})
+TREE = frozenset({"taxonomy", "missing", "parents", "sensitive", "sensitive_in_tree", "variants"})
 """Options that are about the tree of the items."""
 
 
@@ -124,6 +124,7 @@ def run(  # one parameter per option of the command line
     parents: ParentsOption = "error",
     sensitive: SensitiveOption = None,
     sensitive_in_tree: WasInTreeOption = "keep",
+    variants: VariantsOption = "error",
     explain: Annotated[
         int | None,
         typer.Option(
@@ -180,6 +181,7 @@ def run(  # one parameter per option of the command line
                 parents=parents,
                 sensitive=sensitive,
                 sensitive_in_tree=sensitive_in_tree,
+                variants=variants,
                 reading=reading,
                 quiet=quiet,
             )

@@ -10,7 +10,7 @@ from setveil.cli.inputs import only_one_stdin, read_taxonomy, tell_missing
 from setveil.cli.interrupts import command_began, time_limited
 from setveil.cli.output import Progress, compiling_announced, say
 from setveil.cli.reading import Reading, refuse_identifiers
-from setveil.cli.sensitive import draw_sensitive, read_sensitive
+from setveil.cli.sensitive import STOP, draw_sensitive, read_sensitive, settle_sensitive
 from setveil.core.quantities import format_duration, spell_duration
 from setveil.errors import ParameterError
 
@@ -119,14 +119,15 @@ def _sensitive(
     from setveil.audit import suggest_sensitive
 
     named, share = given.get("sensitive"), given.get("sensitive_share")
+    near = given.get("variants", STOP)
     if named is not None and share is not None:
         raise ParameterError(
             "sensitive items are named and drawn", fix="give --sensitive or --sensitive-share"
         )
     if isinstance(named, str):
-        return read_sensitive(named, table)
+        return read_sensitive(named, table, variants=near, quiet=quiet)
     if named is not None:
-        return tuple(named)
+        return settle_sensitive(tuple(dict.fromkeys(named)), table, variants=near, quiet=quiet)
     if share is not None:
         if not 0 < share <= 1:
             raise ParameterError(

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from setveil.cli.inputs import MISSING_HELP
+from setveil.cli.sensitive import VARIANTS_HELP
 from setveil.errors import ParameterError
 
 MOST_WORKERS = 1000
@@ -32,6 +33,10 @@ SeveralParentsOption = Annotated[
         metavar="<error|first>",
         help="What to do with a node that has several parents.",
     ),
+]
+NearSensitiveOption = Annotated[
+    str | None,
+    typer.Option("--variants", metavar="<error|include|distinct>", help=VARIANTS_HELP),
 ]
 TargetOption = Annotated[
     float | None,

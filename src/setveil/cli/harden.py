@@ -13,6 +13,7 @@ from setveil.cli.audit_options import (
     KnownOption,
     MemoryOption,
     MissingItemsOption,
+    NearSensitiveOption,
     OutOption,
     RelatednessOption,
     RunsOption,
@@ -50,6 +51,7 @@ def harden(  # one parameter per option of the command line
     parents: SeveralParentsOption = None,
     sensitive: SensitiveOption = None,
     sensitive_share: ShareOption = None,
+    variants: NearSensitiveOption = None,
     target: TargetOption = None,
     methods: HardenedOption = None,
     each: Annotated[
@@ -93,6 +95,7 @@ def harden(  # one parameter per option of the command line
         parents=parents,
         sensitive=sensitive,
         sensitive_share=sensitive_share,
+        variants=variants,
         target=target,
         methods=methods,
         attacks=attacks,

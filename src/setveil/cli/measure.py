@@ -28,7 +28,13 @@ from setveil.cli.output import (
 )
 from setveil.cli.reading import Reading, reads_records
 from setveil.cli.score_meanings import said_of
-from setveil.cli.sensitive import SensitiveOption, WasInTreeOption, read_sensitive, whole_tree
+from setveil.cli.sensitive import (
+    SensitiveOption,
+    VariantsOption,
+    WasInTreeOption,
+    read_sensitive,
+    whole_tree,
+)
 from setveil.errors import InputError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
@@ -113,6 +119,7 @@ def measure(
     parents: ParentsOption = "error",
     sensitive: SensitiveOption = None,
     sensitive_in_tree: WasInTreeOption = "keep",
+    variants: VariantsOption = "error",
     reading: Reading,
     seed: SeedOption = None,
     engine: PlaceOption = "local",
@@ -155,6 +162,7 @@ def measure(
                 missing=missing,
                 sensitive=sensitive,
                 sensitive_in_tree=sensitive_in_tree,
+                variants=variants,
                 seed=seed,
                 k=_promised(directory).get("k"),
                 reading=reading,
@@ -167,7 +175,9 @@ def measure(
         published = load_release(directory)
         private = None if key is None else load_key(key)
         table = reading.read(original, quiet=quiet)
-        secret = () if sensitive is None else read_sensitive(sensitive, table)
+        secret: tuple[str, ...] = ()
+        if sensitive is not None:
+            secret = read_sensitive(sensitive, table, variants=variants, quiet=quiet)
         tree = None
         if taxonomy is not None:
             tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)

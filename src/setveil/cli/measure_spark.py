@@ -32,6 +32,7 @@ def measured_on(
     missing: str,
     sensitive: str | None,
     sensitive_in_tree: str,
+    variants: str,
     seed: int | None,
     k: int | None,
     reading: "Reading",
@@ -56,7 +57,9 @@ def measured_on(
             fix="name the data and the key that `setveil anonymize` read and wrote",
         )
     items = every_item(table)
-    secret = () if sensitive is None else read_sensitive(sensitive, items)
+    secret: tuple[str, ...] = ()
+    if sensitive is not None:
+        secret = read_sensitive(sensitive, items, variants=variants, quiet=quiet)
     if taxonomy is not None:
         taxonomy, _, report = whole_tree(
             taxonomy,

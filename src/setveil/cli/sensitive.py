@@ -6,6 +6,7 @@ import typer
 
 from setveil.cli.output import say
 from setveil.errors import InputError, ParameterError
+from setveil.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 CLOSE = 3
 """How many similar items are named for one that does not occur."""
+LISTED = 20
+"""How many variants of sensitive items are listed."""
+VARIANTS = STOP, INCLUDE, DISTINCT = "error", "include", "distinct"
 
 SensitiveOption = Annotated[
     str | None,
@@ -28,6 +32,14 @@ ShareOption = Annotated[
         metavar="SHARE",
         help="Draw this share of the items as sensitive ones (for research).",
     ),
+]
+VARIANTS_HELP = (
+    "What to do with items written almost like a sensitive one: stop, protect them as well, or "
+    "take them for different items."
+)
+VariantsOption = Annotated[
+    Literal["error", "include", "distinct"],
+    typer.Option("--variants", help=VARIANTS_HELP),
 ]
 WasInTreeOption = Annotated[
     Literal["keep", "take-out"],
@@ -44,7 +56,11 @@ InTreeOption = Annotated[
 
 
 def check_sensitive_options(
-    name: str, requires: frozenset[str], file: str | None, share: float | None
+    name: str,
+    requires: frozenset[str],
+    file: str | None,
+    share: float | None,
+    variants: str,
 ) -> None:
     """Refuse sensitive items where a method takes none, and their absence where it needs them."""
     if file is not None and share is not None:
@@ -64,32 +80,90 @@ def check_sensitive_options(
             fix="give a file with one item per line by --sensitive FILE, or draw some by "
             "--sensitive-share 0.1",
         )
+    if variants != STOP and file is None:
+        raise ParameterError(
+            "--variants is about sensitive items that are named, and none are",
+            fix="leave it out, or name them by --sensitive FILE",
+        )
     if share is not None and not 0 < share <= 1:
         raise ParameterError(
             f"the share of sensitive items is {share:g}", fix="use a number above 0 and at most 1"
         )
 
 
-def read_sensitive(file: str, table: "TransactionTable") -> tuple[str, ...]:
-    """Read the sensitive items and make sure that they occur in the data."""
+def read_sensitive(
+    file: str, table: "TransactionTable", *, variants: str = STOP, quiet: bool = False
+) -> tuple[str, ...]:
+    """Read the sensitive items; see :func:`settle_sensitive`."""
     from setveil.data.item_lists import read_items
+
+    return settle_sensitive(read_items(file), table, variants=variants, where=file, quiet=quiet)
+
+
+def settle_sensitive(
+    items: "Sequence[str]",
+    table: "TransactionTable",
+    *,
+    variants: str,
+    where: str = "",
+    quiet: bool = False,
+) -> tuple[str, ...]:
+    """Return which items of the data are sensitive, once that is beyond doubt.
+
+    Every named item must occur in the data. Items that are written almost like a named one
+    (:func:`setveil.data.spelling.variants`) stop the command, join the sensitive items
+    (``include``), or are said to differ (``distinct``).
+    """
+    from setveil.data.naming import some
+    from setveil.data.spelling import variants as find_variants
+
+    if variants not in VARIANTS:
+        raise ParameterError(f"variants is {variants!r}", fix=f"use {', '.join(VARIANTS)}")
+    there = occurring(table)
+    near = {} if variants == DISTINCT else find_variants(items, there)
+    if near and variants == STOP:
+        raise InputError(
+            f"{plural(len(near), 'item')} of the data {'is' if len(near) == 1 else 'are'} written "
+            "almost like a sensitive one:",
+            where=where,
+            lines=variant_lines(near),
+            fix="protect them as well with --variants include; or, if they mean something else, "
+            "go on with --variants distinct",
+        )
+    if near:
+        say(f"Also sensitive, as --variants include says: {some(list(near))}", quiet=quiet)
+    known, met = set(there), set(near.values())
+    unknown = [item for item in items if item not in known and item not in met]
+    _refuse_unknown(unknown, len(items), known, where)
+    return tuple(item for item in (*items, *near) if item in known)
+
+
+def variant_lines(near: "Mapping[str, str]") -> list[str]:
+    """Return a line for each variant, and how it is written where that cannot be seen."""
+    lines = []
+    for name, item in list(near.items())[:LISTED]:
+        written = "" if name.isascii() else f" (written {name!a})"
+        lines.append(f"  {name!r}{written} is like {item!r}")
+    more = len(near) - LISTED
+    return lines + ([f"  and {more:,} more"] if more > 0 else [])
+
+
+def _refuse_unknown(unknown: list[str], count: int, known: set[str], where: str) -> None:
+    """Refuse sensitive items that the data does not hold, and name similar ones that it does."""
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
     from setveil.data.naming import some
 
-    items = read_items(file)
-    known = set(occurring(table))
-    unknown = [item for item in items if item not in known]
-    if unknown:
-        from difflib import get_close_matches
-
-        close = get_close_matches(unknown[0], sorted(known), n=CLOSE, cutoff=0.6)
-        like = f"; similar to {unknown[0]!r}: {', '.join(map(repr, close))}" if close else ""
-        raise InputError(
-            f"{len(unknown)} of {len(items)} sensitive items do not occur in the data: "
-            f"{some(unknown)}{like}",
-            where=file,
-            fix="check their spelling, or take them out of the list",
-        )
-    return items
+    close = get_close_matches(unknown[0], sorted(known), n=CLOSE, cutoff=0.6)
+    like = f"; similar to {unknown[0]!r}: {', '.join(map(repr, close))}" if close else ""
+    raise InputError(
+        f"{len(unknown)} of {count} sensitive items do not occur in the data: "
+        f"{some(unknown)}{like}",
+        where=where,
+        fix="check their spelling, or take them out of the list",
+    )
 
 
 def draw_sensitive(share: float, table: "TransactionTable", seed: int | None) -> tuple[str, ...]:

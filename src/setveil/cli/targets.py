@@ -38,6 +38,7 @@ def about_people(
     parents: Literal["error", "first"],
     sensitive: str | None,
     sensitive_in_tree: str,
+    variants: str,
     reading: "Reading",
     quiet: bool,
 ) -> dict[str, Any]:
@@ -50,7 +51,9 @@ def about_people(
     if second is not None:
         known["second"] = load_release(release_directory(second))
     table = reading.read(data, quiet=quiet)
-    secret = () if sensitive is None else read_sensitive(sensitive, table)
+    secret: tuple[str, ...] = ()
+    if sensitive is not None:
+        secret = read_sensitive(sensitive, table, variants=variants, quiet=quiet)
     if taxonomy is not None:
         tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
         known["taxonomy"], table, report = whole_tree(

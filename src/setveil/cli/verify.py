@@ -16,10 +16,14 @@ from setveil.cli.output import (
     compiling_announced,
     echo,
     emit,
+    say,
 )
+from setveil.cli.sensitive import variant_lines
 from setveil.errors import ParameterError
+from setveil.words import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
@@ -76,11 +80,14 @@ def verify(
             progress("checking")
             verdicts = [(each, opened.check(each)) for each in asked]
             content = _content_on_spark(directory, opened)
+            near = _variants(asked, _published_names(directory, opened.published))
         else:
             published = load_release(directory)
             progress("checking")
             verdicts = [(each, each.check(published)) for each in asked]
             content = content_of(published)
+            near = _variants(asked, _published_names(directory, published))
+    _warn_of_variants(near)
     code = _exit_code([verdict for _, verdict in verdicts])
     if json:
         emit(
@@ -90,6 +97,7 @@ def verify(
                 "exact": all(verdict.exact for _, verdict in verdicts),
                 "checks": [_as_json(each, verdict) for each, verdict in verdicts],
                 "content": content.as_dict(),
+                "variants": [{"name": name, "like": item} for name, item in near.items()],
             }
         )
     elif not quiet or code != 0:
@@ -99,6 +107,41 @@ def verify(
             echo(content.sentence)
     if code:
         raise typer.Exit(code)
+
+
+def _published_names(directory: "Path", published: Any) -> "Iterator[str]":
+    """Return all names that a release shows: of items, of members of sets, of its tree."""
+    from setveil.release.set_generalized import SetGeneralizedRelease
+    from setveil.release.set_labels import members_of
+    from setveil.release.store import load_manifest
+
+    manifest = load_manifest(directory)
+    vocabulary = getattr(published, "vocabulary", None)
+    for label in () if vocabulary is None else vocabulary.names:
+        yield from members_of(label) if manifest.form == SetGeneralizedRelease.form else [label]
+    for node in manifest.structure.get("nodes", ()):
+        yield from (node["id"], node["name"])
+
+
+def _variants(asked: "list[Guarantee]", names: "Iterable[str]") -> dict[str, str]:
+    """Return the published names that are written almost like a sensitive item."""
+    from setveil.data.spelling import variants
+
+    sensitive = dict.fromkeys(item for each in asked for item in getattr(each, "sensitive", ()))
+    return variants(list(sensitive), names) if sensitive else {}
+
+
+def _warn_of_variants(near: dict[str, str]) -> None:
+    """Say on stderr, with --quiet too, which published names may be sensitive items as well."""
+    if not near:
+        return
+    one = len(near) == 1
+    say(
+        f"warning: {plural(len(near), 'published name')} {'is' if one else 'are'} written almost "
+        f"like a sensitive item, and {'is' if one else 'are'} not checked as one:"
+    )
+    for line in variant_lines(near):
+        say(line)
 
 
 def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":

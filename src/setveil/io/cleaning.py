@@ -8,18 +8,14 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.data.spelling import spelling_key, tidy
 from setveil.data.table import TransactionTable
 from setveil.errors import InputError, ParameterError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 EMPTY = ("keep", "drop", "error")
-PUNCTUATION = ".,;:!?"
 SHOWN = 3
 
 
@@ -30,8 +26,8 @@ class Cleaning:
     Parameters
     ----------
     normalize
-        Join items that differ only in case, surrounding or repeated spaces, punctuation at their
-        end or the way Unicode spells them. The most frequent spelling stays.
+        Join items that differ only in case, spaces, punctuation at their end, characters that
+        nobody sees or the way Unicode spells them. The most frequent spelling stays.
     min_support
         Leave out items that fewer records hold.
     empty
@@ -82,29 +78,6 @@ class Cleaning:
         return table, said
 
 
-def spelling_key(name: str) -> str:
-    """Return what names have in common that differ in case, spaces or punctuation only.
-
-    >>> spelling_key(" Heart  failure. ") == spelling_key("heart failure")
-    True
-    """
-    text = " ".join(unicodedata.normalize("NFC", name).split())
-    bare = text.rstrip(PUNCTUATION).rstrip()
-    return unicodedata.normalize("NFC", (bare or text).casefold())
-
-
-def near_duplicates(names: Sequence[str]) -> list[list[str]]:
-    """Return the groups of names that `Cleaning(normalize=True)` would join.
-
-    >>> near_duplicates(["Flu", "flu", "flu.", "gout"])
-    [['Flu', 'flu', 'flu.']]
-    """
-    groups: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        groups[spelling_key(name)].append(name)
-    return [group for group in groups.values() if len(group) > 1]
-
-
 def _normalized(table: TransactionTable, said: list[str]) -> TransactionTable:
     names = table.vocabulary.names
     supports = table.supports().tolist()
@@ -119,8 +92,7 @@ def _normalized(table: TransactionTable, said: list[str]) -> TransactionTable:
         # The most frequent spelling stays; of equally frequent ones the first in the alphabet.
         chosen = max(members, key=lambda number: (supports[number], -number))
         numbers[members] = len(spellings)
-        tidy = " ".join(unicodedata.normalize("NFC", names[chosen]).split())
-        spellings.append(tidy.rstrip(PUNCTUATION).rstrip() or tidy)
+        spellings.append(tidy(unicodedata.normalize("NFC", names[chosen])))
         others = [names[number] for number in members if names[number] != spellings[-1]]
         if others:
             before += len(members)

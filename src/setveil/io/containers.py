@@ -27,8 +27,8 @@ from xml.etree import ElementTree as ET
 
 from setveil.data.naming import some
 from setveil.data.sources import OLE_MAGIC, PARQUET_MAGIC, SQLITE_MAGIC, ZIP_MAGIC, Source
+from setveil.data.spelling import nearest
 from setveil.errors import InputError
-from setveil.io.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.data.problems import Problems, shortened
 from setveil.data.sources import HEAD, LONG_HEAD, Source
+from setveil.data.spelling import nearest
 from setveil.errors import InputError, ParameterError
 from setveil.io.column_names import is_item_name, item_strength, record_kind
 from setveil.io.delimited import NAMED, QUOTE, records
 from setveil.io.json_lines import list_fields
 from setveil.io.layout import TABLES, Column, Layout, ReadOptions, listed
 from setveil.io.roles import ONES, UNSURE, Reading, SampledColumn, Table, header_strength
-from setveil.io.spelling import nearest
 from setveil.io.tables import split_cell
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.core.files import shown_name
 from setveil.data.problems import shortened
+from setveil.data.spelling import nearest
 from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import QUOTE, checked_delimiter
-from setveil.io.spelling import nearest
 
 if TYPE_CHECKING:
     import os

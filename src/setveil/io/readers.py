@@ -11,9 +11,10 @@ import numpy as np
 from setveil.data.collectors import Collected, RowCollector, collected_pairs
 from setveil.data.problems import Problems
 from setveil.data.sources import Source
+from setveil.data.spelling import near_duplicates
 from setveil.errors import InputError, ParameterError, SetveilError
 from setveil.io.cells import Cells, pairs_of_codes, read_cells, rows_of_codes
-from setveil.io.cleaning import Cleaning, near_duplicates
+from setveil.io.cleaning import Cleaning
 from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of
 from setveil.io.json_lines import read_jsonl
 from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from setveil.data.spelling import nearest
 from setveil.errors import InputError, ParameterError
 from setveil.io.column_names import (
     ITEMS,
@@ -35,7 +36,6 @@ from setveil.io.identifiers import (
     identifier_kind,
 )
 from setveil.io.layout import PUBLISHED, ReadOptions, listed
-from setveil.io.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

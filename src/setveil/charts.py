@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from setveil.words import visible_lines
+from setveil.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ def based(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Li
         "titleFont": "inherit",
     }
     lines = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)"}
-    spec = {
+    return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "width": WIDTH,
         "height": height,
@@ -99,16 +99,18 @@ def based(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Li
         },
         **rest,
     }
-    return {name: _written_out(value) for name, value in spec.items()}
 
 
-def _written_out(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)
-    """Return a specification whose texts show their hidden characters."""
-    if isinstance(spec, dict):
-        return {key: _written_out(value) for key, value in spec.items()}
-    if isinstance(spec, list):
-        return [_written_out(value) for value in spec]
-    return visible_lines(spec) if isinstance(spec, str) else spec
+def written_out(values: Values) -> Values:
+    r"""Return the values of a picture with the hidden characters of their texts written out.
+
+    >>> written_out([{"x": "flu\u202e", "y": 1}]) == [{"x": "flu" + chr(92) + "u202e", "y": 1}]
+    True
+    """
+    return [
+        {key: visible(text) if isinstance(text, str) else text for key, text in value.items()}
+        for value in values
+    ]
 
 
 def _series(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -128,6 +130,7 @@ def curves(points: Values, *, x_title: str, y_title: str) -> dict[str, Any]:
     >>> spec["data"]["values"][0]["series"]
     'gather'
     """
+    points = written_out(points)
     names = list(dict.fromkeys(point["series"] for point in points))
     colours, shapes = _series(names)
     legend = {"orient": "top", "columns": 2, "title": None, "labelLimit": 190, "symbolSize": 90}
@@ -183,7 +186,9 @@ def bars(values: Values, *, x_title: str, y_title: str) -> dict[str, Any]:
         "mark": {"type": "text", "dy": -8},
         "encoding": {"text": {"field": "label"}},
     }
-    return based(200, data={"values": values}, encoding={"x": x, "y": y}, layer=[bar, label])
+    return based(
+        200, data={"values": written_out(values)}, encoding={"x": x, "y": y}, layer=[bar, label]
+    )
 
 
 def stacks(values: Values, *, parts: Sequence[str], x_title: str) -> dict[str, Any]:
@@ -192,6 +197,7 @@ def stacks(values: Values, *, parts: Sequence[str], x_title: str) -> dict[str, A
     >>> stacks([], parts=["as it was", "left out"], x_title="")["encoding"]["x"]["field"]
     'share'
     """
+    values = written_out(values)
     rows = list(dict.fromkeys(value["row"] for value in values))
     colours = [SERIES[0], "var(--series-mid)", "var(--line)"]
     order = {name: place for place, name in enumerate(parts)}

@@ -84,6 +84,18 @@ def _is_lone_accent(found: re.Match[str]) -> bool:
     return unicodedata.category(before)[0] not in "LNM" or FILLERS.match(before) is not None
 
 
+FORMULA = re.compile("[=@\t\r\uff1d\uff20]|[+\\-\uff0b\uff0d](?!\\d+([.,]\\d+)*%?$)")
+
+
+def is_formula(text: str) -> bool:
+    """Tell whether a spreadsheet may take a cell for a formula, and run it; a number is none.
+
+    >>> [is_formula(text) for text in ("=1+1", "@flu", "-5.2", "flu")]
+    [True, True, False, False]
+    """
+    return FORMULA.match(text) is not None
+
+
 def _percent(share: float | None, rounding: str) -> str:
     if share is None or math.isnan(share):
         return NOT_APPLICABLE

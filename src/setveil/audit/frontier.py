@@ -130,7 +130,7 @@ def frontier(
     drawn = [run for run in result.runs if is_drawn(run)]
     series = series_of(result.runs)
     names = [name for name in series if any(run.method == name for run in drawn)]
-    points = [_point(run, chosen=run.id == result.recommended) for run in drawn]
+    points = charts.written_out([_point(run, chosen=run.id == result.recommended) for run in drawn])
     most = max((float(run.loss or 0) for run in drawn), default=1.0)
     axis = {"format": ".0%", "title": LOSS_TITLE, "tickCount": 6}
     scale: dict[str, Any] = {"domain": [0, max(most * 1.08, 0.05)], "nice": False}

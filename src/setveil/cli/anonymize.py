@@ -20,6 +20,7 @@ from setveil.cli.constraints import (
     read_constraints,
     unused_constraints,
 )
+from setveil.cli.data_output import warn_of_formulas
 from setveil.cli.engines import EngineOption, check_engine, engine_named
 from setveil.cli.inputs import (
     MissingOption,
@@ -58,6 +59,7 @@ from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from setveil.registry import Entry
+    from setveil.release.base import Release
 
 EXAMPLE = "Example: setveil anonymize {name} visits.csv{inputs}{options} -o release"
 REMARKS = {"note", "stop", "warn"}
@@ -228,6 +230,7 @@ def run(  # one parameter per option of the command line
             key=made.key,
             key_file=key,
         )
+    _warn_of_cells(made.release, out, release_format)
     said = {
         "records": len(table),
         "published": len(made.release),
@@ -241,6 +244,14 @@ def run(  # one parameter per option of the command line
         "reading": None if table.reading is None else table.reading.as_dict(),
     }
     _tell(entry.name, public, said, json=json, quiet=quiet)
+
+
+def _warn_of_cells(release: "Release", out: Path, release_format: str) -> None:
+    """Say which names a spreadsheet may run that opens the data of a release."""
+    from setveil.release.forms import form_of
+
+    if release_format == "csv":
+        warn_of_formulas(form_of(release).records(release).labels, out)
 
 
 def _tell(

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from setveil.cli.inputs import must_be_free
+from setveil.cli.output import say
 from setveil.errors import ParameterError
+from setveil.words import is_formula, plural
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
 
 STDOUT = "-"
+CELLS = frozenset({"basket", "long", "one-hot"})
+"""Formats whose text files people open in spreadsheets."""
 
 OutDataOption = Annotated[
     str,
@@ -57,6 +61,25 @@ To fix: name a file with -o.
 
 def write_table(table: "TransactionTable", out: str, *, to: str | None) -> None:
     """Write the records; the file appears whole or not at all."""
-    from setveil.io.writers import write
+    from setveil.io.writers import format_for, write
 
     write(table, out, to)
+    if format_for(out, to) in CELLS and ".parquet" not in Path(out).suffixes:
+        warn_of_formulas(table.vocabulary.names, out)
+
+
+def warn_of_formulas(texts: "Iterable[str]", out: str | Path) -> None:
+    """Say, with --quiet too, which cells of a file of data a spreadsheet may run.
+
+    Data is written as it is, so that it can be read again: nothing is put before such a cell.
+    """
+    from setveil.data.naming import some
+
+    found = list(dict.fromkeys(filter(is_formula, texts)))
+    if found:
+        one = len(found) == 1
+        say(
+            f"warning: {plural(len(found), 'name')} in {out} {'begins' if one else 'begin'} like a "
+            f"formula: {some(found)}. A spreadsheet may run {'it' if one else 'them'}: import the "
+            "columns as text, or write .jsonl or .parquet."
+        )

@@ -20,6 +20,7 @@ from setveil.cli.table_io import (
     named_hierarchy,
     read_input,
     tell,
+    write_output,
 )
 
 if TYPE_CHECKING:
@@ -124,14 +125,13 @@ def _finish(done: "Partitioned", out: str, name: str, *, before: int, json: bool
     """Check the table by itself, write it, and say what it promises."""
     from setveil.tabular.check_anonymity import KAnonymity
     from setveil.tabular.classes import many
-    from setveil.tabular.files import write_frame
 
     promise = KAnonymity(quasi=done.quasi, k=done.k)
     verdict = promise.check(done.frame)
     if not verdict.holds:
         say(f"setveil: nothing is written, as the table breaks its promise: {verdict.reason}")
         raise typer.Exit(VIOLATED)
-    write_frame(done.frame, out)
+    write_output(done.frame, out)
     classes = len(set(done.classes.tolist()))
     tell(
         {

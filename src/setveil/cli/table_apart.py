@@ -8,7 +8,15 @@ import typer
 from setveil.cli.data_output import STDOUT
 from setveil.cli.inputs import DelimiterOption, SeedOption
 from setveil.cli.output import JsonOption, Progress, QuietOption
-from setveil.cli.table_io import DataArgument, ForceOption, OutOption, generator, read_input, tell
+from setveil.cli.table_io import (
+    DataArgument,
+    ForceOption,
+    OutOption,
+    generator,
+    read_input,
+    tell,
+    write_output,
+)
 from setveil.errors import ParameterError
 
 SensitiveColumn = Annotated[
@@ -44,7 +52,6 @@ def anatomize(
     --sensitive-out values.csv
     """
     from setveil.tabular import anatomize as run
-    from setveil.tabular.files import write_frame
 
     if out == sensitive_out or (
         STDOUT not in {out, sensitive_out} and Path(out).resolve() == Path(sensitive_out).resolve()
@@ -54,8 +61,8 @@ def anatomize(
         frame = read_input(data, [out, sensitive_out], delimiter, force=force, json=json)
         progress("working")
         done = run(frame, sensitive=sensitive, l=l, rng=generator(seed))
-    write_frame(done.quasi, out)
-    write_frame(done.sensitive, sensitive_out)
+    write_output(done.quasi, out)
+    write_output(done.sensitive, sensitive_out)
     groups = int(done.sensitive["group"].n_unique())
     tell(
         {
@@ -95,13 +102,12 @@ def permute(
     Example: setveil table permute people.csv --sensitive Income --l 3 --spread 10000 -o public.csv
     """
     from setveil.tabular import permute as run
-    from setveil.tabular.files import write_frame
 
     with Progress(quiet=quiet) as progress:
         frame = read_input(data, [out], delimiter, force=force, json=json)
         progress("working")
         done = run(frame, sensitive=sensitive, l=l, spread=spread, rng=generator(seed))
-    write_frame(done.frame, out)
+    write_output(done.frame, out)
     groups = int(done.frame["group"].n_unique())
     wide = f", whose numbers are at least {spread:g} apart" if spread else ""
     tell(
@@ -142,13 +148,12 @@ def noise(
     Example: setveil table noise people.csv --column Income --share 0.5 -o public.csv
     """
     from setveil.tabular import add_noise
-    from setveil.tabular.files import write_frame
 
     with Progress(quiet=quiet) as progress:
         frame = read_input(data, [out], delimiter, force=force, json=json)
         progress("working")
         done = add_noise(frame, column, share=share, distribution=distribution, rng=generator(seed))
-    write_frame(done.frame, out)
+    write_output(done.frame, out)
     said = ", ".join(f"{name} {deviation:.4g}" for name, deviation in done.deviations.items())
     tell(
         {
@@ -188,13 +193,12 @@ def swap(
     Example: setveil table swap people.csv --column Job --share 0.3 -o public.csv
     """
     from setveil.tabular import swap as run
-    from setveil.tabular.files import write_frame
 
     with Progress(quiet=quiet) as progress:
         frame = read_input(data, [out], delimiter, force=force, json=json)
         progress("working")
         done = run(frame, column, share=share, window=window, rng=generator(seed))
-    write_frame(done.frame, out)
+    write_output(done.frame, out)
     tell(
         {"file": out, "method": "swap", "rows": len(done), "moved": done.moved, "promise": None},
         [f"{out}: {len(done):,} rows by swap"],

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.data_output import STDOUT
+from setveil.cli.data_output import STDOUT, warn_of_formulas
 from setveil.cli.inputs import must_be_free, read_taxonomy
 from setveil.cli.output import echo, emit
 from setveil.errors import ParameterError
@@ -60,6 +61,18 @@ def read_input(
                 "the table and --json cannot both go to standard output", fix="name a file with -o"
             )
     return read_frame(data, delimiter=delimiter)
+
+
+def write_output(frame: "pl.DataFrame", out: str) -> None:
+    """Write a table; the file appears whole or not at all."""
+    import polars as pl
+
+    from setveil.tabular.files import write_frame
+
+    write_frame(frame, out)
+    if not out.endswith((".parquet", ".jsonl", ".ndjson")):
+        texts = [column.drop_nulls() for column in frame.select(pl.col(pl.String)).iter_columns()]
+        warn_of_formulas(chain(frame.columns, *texts), out)
 
 
 def named_hierarchy(text: str) -> tuple[str, str]:

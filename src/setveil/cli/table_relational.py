@@ -26,6 +26,7 @@ from setveil.cli.table_io import (
     named_hierarchy,
     read_input,
     tell,
+    write_output,
 )
 
 LISTS = (".parquet", ".jsonl", ".ndjson")
@@ -69,7 +70,6 @@ def relational_transaction(
 
     Example: setveil table relational-transaction people.csv --quasi age --items visits -o out.csv
     """
-    from setveil.tabular.files import write_frame
     from setveil.tabular.relational_transaction import relational_transaction as run
 
     trees = [named_hierarchy(text) for text in hierarchy or []]
@@ -97,7 +97,7 @@ def relational_transaction(
     if not (verdict.holds and verdict.exact):
         say(f"setveil: nothing is written, as the promise was not found kept: {verdict.reason}")
         raise typer.Exit(UNDECIDED if verdict.holds else VIOLATED)
-    write_frame(done.frame if out.endswith(LISTS) else _flat(done.frame, items), out)
+    write_output(done.frame if out.endswith(LISTS) else _flat(done.frame, items), out)
     counts = done.occurrences
     classes = int(done.classes.max()) + 1
     hidden = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from setveil.cli.data_output import warn_of_formulas
 from setveil.cli.inputs import MissingOption, must_be_free, tell_missing
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, say
 from setveil.cli.reading import Reading, reads_records
@@ -246,6 +247,7 @@ def tell_written(
     outside: "MissingReport | None" = None,
 ) -> None:
     """Say how large the tree is that was written, and where."""
+    warn_of_formulas(tree.names, out)
     if json:
         size = {"nodes": len(tree), "leaves": tree.n_leaves, "height": tree.height}
         emit({"file": out, **size, **({"missing": outside.as_dict()} if outside else {})})

@@ -138,7 +138,7 @@ class Detection:
         first = self.candidates[0] if self.candidates else None
         rivals = [c for c in self.candidates[1:] if first and first.score - c.score < MARGIN]
         if first is not None and rivals:
-            raise InputError(self._question([first, *rivals]))
+            raise self._question([first, *rivals])
         if first is None or first.score < PLAUSIBLE:
             last = ""
             if first is not None:
@@ -157,10 +157,10 @@ class Detection:
         """The layout of the best candidate."""
         return self.best.layout
 
-    def _question(self, choices: list[Candidate]) -> str:
+    def _question(self, choices: list[Candidate]) -> InputError:
         """Return the choices with previews, and what to write for each."""
         ways = {2: "two ways", 3: "three ways"}
-        lines = [f"{self.name} can be read in {ways.get(len(choices), 'several ways')}:"]
+        lines = []
         for letter, choice in zip("ABCDEF", choices, strict=False):
             shown = ", ".join("{" + ", ".join(map(_cut, r[:5])) + "}" for r in choice.records)
             lines.append(f"  {letter}  {choice.described()}")
@@ -170,8 +170,11 @@ class Detection:
             lines.append(f"Columns that look like identities: {', '.join(self.identities)}.")
         if self.why_not:
             lines.append(f"{self.why_not[0].upper()}{self.why_not[1:]}.")
-        lines.append("To fix: choose one by adding the options below it.")
-        return "\n".join(lines)
+        return InputError(
+            f"{self.name} can be read in {ways.get(len(choices), 'several ways')}:",
+            lines=lines,
+            fix="choose one by adding the options below it",
+        )
 
 
 def _cut(text: str) -> str:

@@ -389,6 +389,7 @@ class AuditResult:
         _check(found, cls, settings=SettingsText)
         profile = dict(found.get("profile", {}))
         known = fits(profile.pop("top_items", []), list[TopItem])
+        known = fits(profile.pop("sentences", []), list[str]) and known
         if not known or not fits(profile, dict[str, float | bool | None]):
             raise InputError("the audit is damaged at 'profile'", fix="audit again")
         return cls(

@@ -237,7 +237,7 @@ def test_sensitive_items(folder, files):
     run("verify", folder / "s2\u202e")
     promise = f"rho-uncertainty:rho=0.9,sensitive=@{files['secret']}"
     warned = run("verify", folder / "s1\u202e", "-g", promise, codes=[0, 1])
-    assert "written almost like a sensitive item" in warned.stderr
+    assert "written almost like a sensitive one" in warned.stderr
 
 
 def test_tables(folder):

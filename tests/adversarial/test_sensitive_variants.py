@@ -172,7 +172,7 @@ def test_distinct_variants_stay_ordinary_and_verify_warns(folder):
     assert manifest["promise"]["params"]["sensitive"] == ["HIV"]
     checked = run("verify", folder / "release", "--json", "--quiet")
     assert json.loads(checked.stdout)["variants"] == [{"name": "hiv", "like": "HIV"}]
-    assert "1 published name is written almost like a sensitive item" in checked.stderr
+    assert "1 published name is written almost like a sensitive one" in checked.stderr
     assert "'hiv' is like 'HIV'" in checked.stderr
 
 
@@ -257,7 +257,7 @@ def test_verify_warns_of_variants_among_published_items(named, tmp_path):
     done = run("verify", tmp_path / "release", "-g", spec, "--json")
     found = json.loads(done.stdout)["variants"]
     assert found == [{"name": "HIV\u200b", "like": "HIV"}, {"name": "h.i.v.", "like": "HIV"}]
-    assert "2 published names are written almost like a sensitive item" in done.stderr
+    assert "2 published names are written almost like a sensitive one" in done.stderr
 
 
 def test_verify_warns_of_variants_in_the_tree(folder):
@@ -273,3 +273,15 @@ def test_verify_warns_of_variants_in_the_tree(folder):
     found = {each["name"] for each in json.loads(checked.stdout)["variants"]}
     names = {node["name"] for node in shown}
     assert found == names & {"hiv", "hivs"} != set()
+
+
+def test_checks_of_tables_warn_of_variants(tmp_path):
+    file = tmp_path / "people.csv"
+    file.write_text("Job,Disease\nnurse,HIV\nnurse,flu\nnurse,hiv\nclerk,flu\nclerk,gout\n")
+    asked = ["table", "check", "confidence-bounding", file, "--quasi", "Job"]
+    asked += ["--sensitive", "Disease"]
+    done = run(*asked, "--value", "HIV", "--h", "0.5")
+    assert done.exit_code in {0, 1}, done.output
+    assert "1 value is written almost like a sensitive one" in done.stderr
+    assert "'hiv' is like 'HIV'" in done.stderr
+    assert "almost" not in run(*asked, "--value", "flu", "--h", "0.5").stderr

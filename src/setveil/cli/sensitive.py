@@ -148,6 +148,19 @@ def variant_lines(near: "Mapping[str, str]") -> list[str]:
     return lines + ([f"  and {more:,} more"] if more > 0 else [])
 
 
+def warn_of_variants(near: "Mapping[str, str]", noun: str) -> None:
+    """Say on stderr, with --quiet too, what may be sensitive as well and was not checked so."""
+    if not near:
+        return
+    verb = "is" if len(near) == 1 else "are"
+    say(
+        f"warning: {plural(len(near), noun)} {verb} written almost like a sensitive one, and "
+        f"{verb} not checked as such:"
+    )
+    for line in variant_lines(near):
+        say(line)
+
+
 def _refuse_unknown(unknown: list[str], count: int, known: set[str], where: str) -> None:
     """Refuse sensitive items that the data does not hold, and name similar ones that it does."""
     if not unknown:

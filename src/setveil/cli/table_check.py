@@ -15,6 +15,7 @@ from setveil.cli.output import (
     echo,
     emit,
 )
+from setveil.cli.sensitive import warn_of_variants
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -188,6 +189,7 @@ def _judged(
     name: str, data: str, given: dict[str, Any], delimiter: str | None
 ) -> tuple[Any, "Verdict"]:
     """Build the check from its options, read the file and ask."""
+    from setveil.data.spelling import variants
     from setveil.tabular.checks import CHECKS
     from setveil.tabular.files import read_frame
 
@@ -211,6 +213,9 @@ def _judged(
         others["taxonomy"] = read_taxonomy(others["taxonomy"], quiet=True)
     promise = kind(**others)
     frame = read_frame(data, delimiter=delimiter)
+    if given.get("value") and given.get("sensitive") in frame.columns:
+        there = map(str, frame[given["sensitive"]].drop_nulls().unique(maintain_order=True))
+        warn_of_variants(variants(given["value"], there), "value")
     if name in MECHANISMS:
         return promise, promise.check(_matrix(frame))
     if name == "delta-presence":

@@ -16,11 +16,9 @@ from setveil.cli.output import (
     compiling_announced,
     echo,
     emit,
-    say,
 )
-from setveil.cli.sensitive import variant_lines
+from setveil.cli.sensitive import warn_of_variants
 from setveil.errors import ParameterError
-from setveil.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,7 +85,7 @@ def verify(
             verdicts = [(each, each.check(published)) for each in asked]
             content = content_of(published)
             near = _variants(asked, _published_names(directory, published))
-    _warn_of_variants(near)
+    warn_of_variants(near, "published name")
     code = _exit_code([verdict for _, verdict in verdicts])
     if json:
         emit(
@@ -129,19 +127,6 @@ def _variants(asked: "list[Guarantee]", names: "Iterable[str]") -> dict[str, str
 
     sensitive = dict.fromkeys(item for each in asked for item in getattr(each, "sensitive", ()))
     return variants(list(sensitive), names) if sensitive else {}
-
-
-def _warn_of_variants(near: dict[str, str]) -> None:
-    """Say on stderr, with --quiet too, which published names may be sensitive items as well."""
-    if not near:
-        return
-    one = len(near) == 1
-    say(
-        f"warning: {plural(len(near), 'published name')} {'is' if one else 'are'} written almost "
-        f"like a sensitive item, and {'is' if one else 'are'} not checked as one:"
-    )
-    for line in variant_lines(near):
-        say(line)
 
 
 def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":

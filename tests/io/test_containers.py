@@ -22,6 +22,7 @@ from odf.opendocument import OpenDocumentSpreadsheet
 from odf.table import Table, TableCell, TableRow
 from odf.text import P
 
+from setveil.core import untrusted
 from setveil.data.sources import Source
 from setveil.errors import InputError
 from setveil.io import containers
@@ -360,8 +361,8 @@ def test_archives_that_unpack_to_much(book, monkeypatch):
     refused(bomb, "more than 200 times")
     monkeypatch.setattr(containers, "ARCHIVE_LIMIT", 1 << 20)
     refused(bomb, "more than 1,048,576")
-    monkeypatch.setattr(containers, "ENTRIES_LIMIT", 5)
-    refused(path, "parts, more than 5")
+    monkeypatch.setattr(untrusted, "ENTRIES_LIMIT", 5)
+    refused(path, "files, more than 5")
 
 
 def test_archives_that_lie_about_sizes(book):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from setveil.core.json_kinds import fits, misfit
+from setveil.core.untrusted import read_json
 from setveil.errors import InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
@@ -135,12 +135,12 @@ def load_guess(path: str | os.PathLike[str]) -> Guess:
     fix = "name the file that `setveil attack -o` wrote"
     where = str(path)
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = read_json(path)
     except OSError as error:
         raise InputError(
             f"the guess cannot be read: {error.strerror or error}", where=where, fix=fix
         ) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InputError("this is no guess: it is not JSON", where=where, fix=fix) from None
     if not isinstance(content, dict) or content.pop("setveil", None) != "guess":
         raise InputError("this is no guess", where=where, fix=fix)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.quantities import DURATION_FORMS, SIZE_FORMS, parse_duration, parse_size
+from setveil.core.untrusted import read_settings
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def read_config(file: str | os.PathLike[str]) -> dict[str, Any]:
     path = Path(file)
     where = str(path)
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = read_settings(path)
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror or error}", where=where, fix="name a file"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(
             f"this is no TOML: {error}", where=where, fix="see docs/audit.md"
         ) from None

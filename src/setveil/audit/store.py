@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 from setveil import __version__
 from setveil.audit.results import DONE, AuditResult, RunRecord
 from setveil.core.files import write_whole
-from setveil.errors import InputError, ReleaseError, SetveilError
+from setveil.core.untrusted import read_file, read_json
+from setveil.errors import InputError, ReleaseError
 from setveil.words import json_text
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ class Store:
         except ImportError:
             yield self
             return
-        with (self.private / "lock").open("wb") as file:
-            os.fchmod(file.fileno(), 0o600)
+        # Neither through a link, which may lead to anything, nor waiting for a pipe's reader.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        with os.fdopen(os.open(self.private / "lock", flags, 0o600), "wb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -112,7 +114,7 @@ class Store:
     def claim(self, records: str) -> None:
         """Refuse the directory of an audit of other records, and clear what a kill left behind."""
         file = self.private / "records.json"
-        found = _read(file)
+        found = self._read(file.name)
         if found is not None and found.get("records") != records:
             raise ReleaseError(
                 "the directory holds the audit of other records",
@@ -148,7 +150,7 @@ class Store:
         """
         file = self.private / "seed.json"
         if given is None:
-            found = _read(file)
+            found = self._read(file.name)
             seed = None if found is None else found.get("seed")
             if type(seed) is int and 0 <= seed < 1 << SEED_BITS:
                 return seed
@@ -158,7 +160,7 @@ class Store:
 
     def finished(self, run_id: str, name: str) -> RunRecord | None:
         """Return a run that ended before, if its release is still the one it made."""
-        found = _read(self.private / "runs" / f"{run_id}.json")
+        found = self._read(f"runs/{run_id}.json")
         if found is None or found.get("version") != VERSION:
             return None
         if found.get("release") != self._hash_of(name):
@@ -185,10 +187,18 @@ class Store:
         digest = hashlib.sha256()
         try:
             for file in (*sorted((self.publish / name).iterdir()), self.key_file(name)):
-                digest.update(hashlib.sha256(file.read_bytes()).digest())
-        except OSError:
+                digest.update(hashlib.sha256(read_file(file, inside=self.folder)).digest())
+        except (OSError, InputError):
             return None
         return digest.hexdigest()
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        """Return what a private file says; None where it is missing or damaged."""
+        try:
+            found = read_json(self.private / name, inside=self.folder)
+        except (OSError, ValueError, InputError):
+            return None
+        return found if isinstance(found, dict) else None
 
     def keep_result(self, result: AuditResult) -> Path:
         """Write what the audit found."""
@@ -209,8 +219,11 @@ def load_audit(folder: str | os.PathLike[str]) -> AuditResult:
     fix = "name the directory that `setveil audit -o` wrote"
     if not file.is_file():
         raise InputError("no audit is here", where=str(file), fix=fix)
-    found = _read(file)
-    if found is None or found.pop("setveil", None) != "audit":
+    try:
+        found = read_json(file, inside=None if file is path else path)
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or found.pop("setveil", None) != "audit":
         raise InputError("this is no audit", where=str(file), fix=fix)
     if found.pop("version", None) != VERSION:
         raise InputError("the audit is of another version", where=str(file), fix="audit again")
@@ -280,11 +293,3 @@ def _text(content: Mapping[str, Any]) -> str:
 def _write_private(file: Path, text: str) -> None:
     write_whole(file, text)
     file.chmod(0o600)
-
-
-def _read(file: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError, SetveilError):
-        return None
-    return found if isinstance(found, dict) else None

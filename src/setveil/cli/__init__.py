@@ -177,10 +177,11 @@ def _version(wanted: bool) -> None:
 def _input_limit(size: str | None) -> None:
     """Put the limit where the processes that a command starts find it too."""
     if size is not None:
-        from setveil.core.untrusted import VARIABLE, bytes_of
+        from setveil.core.quantities import SIZE_FORMS, parse_size
+        from setveil.core.untrusted import VARIABLE
 
-        if bytes_of(size) is None:
-            raise typer.BadParameter("write it as in --input-limit 2G")
+        if parse_size(size) is None:
+            raise typer.BadParameter(f"write {SIZE_FORMS}")
         os.environ[VARIABLE] = size
 
 

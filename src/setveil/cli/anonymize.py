@@ -318,8 +318,10 @@ def _drawing(entry: "Entry", secret_file: Path | None, seed: int | None) -> dict
     if secret_file is not None:
         if "secret" not in accepts:
             raise ParameterError(f"{entry.name} has no secret", fix="leave out --secret-file")
+        from setveil.core.untrusted import LIST_LIMIT, read_file
+
         try:
-            return {"secret": secret_file.read_bytes()}
+            return {"secret": read_file(secret_file, limit=LIST_LIMIT)}
         except OSError as error:
             raise InputError(
                 f"the secret cannot be read: {error.strerror or error}",

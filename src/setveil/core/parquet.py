@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 RATIO = 200
 """How many times its own size a file may take in memory, if that is more than"""
-SMALL = 256 << 20
+SMALL = 250 * 10**6
 """bytes."""
 
 STEPS = 2_000_000
@@ -49,7 +49,9 @@ PLAIN, DICTIONARY, RLE, BIT_PACKED, BY_DICTIONARY = 0, 2, 3, 4, 8
 REPEATED = 2
 
 
-def read_parquet(data: bytes, columns: Mapping[str, Any] | None = None) -> pl.DataFrame:
+def read_parquet(
+    data: bytes, columns: Mapping[str, Any] | None = None, *, own: bool = False
+) -> pl.DataFrame:
     """Return the table in a Parquet file whose content nobody vouches for.
 
     Parameters
@@ -58,6 +60,8 @@ def read_parquet(data: bytes, columns: Mapping[str, Any] | None = None) -> pl.Da
         The content of the file.
     columns
         The types that its columns must have, by name; anything goes if not given.
+    own
+        As for :func:`check_parquet`.
 
     Raises
     ------
@@ -79,7 +83,7 @@ def read_parquet(data: bytes, columns: Mapping[str, Any] | None = None) -> pl.Da
     """
     import polars as pl  # noqa: PLC0415  (start-up time)
 
-    check_parquet(data)
+    check_parquet(data, own=own)
     with panics_caught():
         _check_columns(pl.read_parquet_schema(io.BytesIO(data)), columns)
         return pl.read_parquet(io.BytesIO(data))
@@ -150,16 +154,16 @@ def panics_caught() -> Iterator[None]:
 # --- the lists of columns and pages -------------------------------------------------------------
 
 
-def check_parquet(data: Bytes, *, limit: int | None = None) -> None:
+def check_parquet(data: Bytes, *, own: bool = False) -> None:
     """Refuse a Parquet file with sizes that cannot be, or that would take too much memory.
 
     Parameters
     ----------
     data
         The content of the file.
-    limit
-        The bytes that its values may take, unless the user said otherwise; by default as many
-        times its own size as honest files do, and no more than other tables.
+    own
+        Whether it is data of the user's own. Such a file may be as large as it likes, but what
+        comes from others takes no more memory than other tables.
 
     Raises
     ------
@@ -180,9 +184,9 @@ def check_parquet(data: Bytes, *, limit: int | None = None) -> None:
         raise ValueError(str(error)) from None
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
         raise ValueError("its list of columns is damaged") from None
-    if limit is None:
-        limit = min(TABLE_LIMIT, max(SMALL, RATIO * len(data)))
-    check_size(size, limit, what=f"its {len(data):,} bytes would become")
+    many = RATIO * len(data)
+    limit = max(TABLE_LIMIT, many) if own else min(TABLE_LIMIT, max(SMALL, many))
+    check_size(size, limit, what="its values would take")
 
 
 class _OddError(Exception):

@@ -25,6 +25,8 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from setveil.core.files import shown_name
+from setveil.core.quantities import SIZE_FORMS, format_size, parse_size
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -35,13 +37,13 @@ if TYPE_CHECKING:
 VARIABLE = "SETVEIL_INPUT_LIMIT"
 """The environment variable that raises or lowers all limits."""
 
-FILE_LIMIT = 512 << 20
+FILE_LIMIT = 500 * 10**6
 """Bytes of a file that is held in memory, and of what is made of JSON, a key or an archive."""
-TABLE_LIMIT = 2 << 30
+TABLE_LIMIT = 2 * 10**9
 """Bytes that the records of a release or the rows of a table may take in memory."""
-LIST_LIMIT = 16 << 20
-"""Bytes of a list of items, of a secret, of a line in a data file that is no record yet."""
-SETTINGS_LIMIT = 1 << 20
+LIST_LIMIT = 16 * 10**6
+"""Bytes of a list of items, or of a secret."""
+SETTINGS_LIMIT = 10**6
 """Bytes of a TOML file."""
 
 FOLDER_LIMIT = 10_000
@@ -52,8 +54,6 @@ ENTRIES_LIMIT = 10_000
 """Files in an archive."""
 
 BLOCK = 1 << 20
-SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([kmgt]?)b?", re.IGNORECASE)
 
 # What CPython takes for the values in JSON, rounded up; a text is counted with its place in a list.
 VALUE_BYTES = 40
@@ -62,17 +62,6 @@ LIST_BYTES = 64
 OBJECT_BYTES = 240
 MARKS = bytes(sorted(set(range(256)) - set(b'[]{}"')))
 HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
-
-
-def bytes_of(text: str) -> int | None:
-    """Return a size in bytes; None for what is none.
-
-    >>> bytes_of("2G"), bytes_of("500 MB"), bytes_of("much")
-    (2000000000, 500000000, None)
-    """
-    found = SIZE.fullmatch(text.strip())
-    value = 0 if found is None else int(float(found[1]) * SIZES[found[2].lower()])
-    return value or None
 
 
 def current_limit(default: int) -> int:
@@ -84,10 +73,10 @@ def current_limit(default: int) -> int:
     said = os.environ.get(VARIABLE, "")
     if not said:
         return default
-    limit = bytes_of(said)
+    limit = parse_size(said)
     if limit is None:
         raise ParameterError(
-            f"{VARIABLE} is {said[:40]!r}, which is no size", fix=f"write it as in {VARIABLE}=2G"
+            f"{VARIABLE} is {said[:40]!r}, which is no size", fix=f"write {SIZE_FORMS}"
         )
     return limit
 
@@ -98,12 +87,13 @@ def check_size(size: int, default: int, *, where: str = "", what: str = "it hold
     >>> check_size(10, FILE_LIMIT)
     >>> check_size(1 << 40, FILE_LIMIT, where="a.json")
     Traceback (most recent call last):
-    setveil.errors.InputError: a.json: it holds 1,099,511,627,776 bytes, more than the limit of ...
+    setveil.errors.InputError: a.json: it holds 1.1 TB, more than the limit of 500 MB for ...
     """
     limit = current_limit(default)
     if size > limit:
+        most = format_size(limit)
         raise InputError(
-            f"{what} {size:,} bytes, more than the limit of {limit:,} for such a file",
+            f"{what} {format_size(size)}, more than the limit of {most} for such a file",
             where=where,
             fix=raise_limit(size),
         )
@@ -174,7 +164,7 @@ def _check_kind(mode: int, name: str) -> None:
     kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
     kind = kinds.get(stat.S_IFMT(mode), "a socket or something else")
     raise InputError(
-        f"this is {kind}, not a regular file", where=_shown(name), fix="name a regular file"
+        f"this is {kind}, not a regular file", where=shown_name(name), fix="name a regular file"
     )
 
 
@@ -192,15 +182,10 @@ def _refuse_links(name: str, folder: str) -> None:
         if part.is_symlink():
             raise InputError(
                 "this is a link, and links in a directory from others are not followed",
-                where=_shown(os.fspath(part)),
+                where=shown_name(part),
                 fix="if you trust it, put a copy of the file in its place",
             )
     raise AssertionError(f"{name} does not lie in {folder}")
-
-
-def _shown(name: str) -> str:
-    # A file name need not be valid Unicode; a message must be.
-    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def read_file(
@@ -220,7 +205,7 @@ def read_file(
     b'content'
     """
     with open_file(path, inside=inside) as file:
-        return read_bounded(file, limit=limit, where=_shown(os.fspath(path)))
+        return read_bounded(file, limit=limit, where=shown_name(path))
 
 
 def read_bounded(file: BinaryIO, *, limit: int = FILE_LIMIT, where: str = "") -> bytes:
@@ -268,7 +253,7 @@ def list_folder(folder: str | os.PathLike[str], *, inside: str | os.PathLike[str
             if len(found) == FOLDER_LIMIT:
                 raise InputError(
                     f"this directory holds more than {FOLDER_LIMIT:,} files",
-                    where=_shown(os.fspath(folder)),
+                    where=shown_name(folder),
                     fix="write the release again, in fewer parts",
                 )
             found.append(entry.name)
@@ -278,8 +263,8 @@ def list_folder(folder: str | os.PathLike[str], *, inside: str | os.PathLike[str
 # --- parsing ------------------------------------------------------------------------------------
 
 
-def parse_json(content: bytes | str) -> Any:  # noqa: ANN401  (whatever JSON holds)
-    """Return the value of a text in JSON.
+def parse_json(content: bytes | str, *, where: str = "") -> Any:  # noqa: ANN401  (whatever JSON holds)
+    """Return the value of a text in JSON; `where` is what messages call it.
 
     Raises
     ------
@@ -300,7 +285,7 @@ def parse_json(content: bytes | str) -> Any:  # noqa: ANN401  (whatever JSON hol
     text = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     opened = text.count(b"[") + text.count(b"{")
     if len(text) > 1 << 16:
-        check_size(_json_memory(text), FILE_LIMIT, what="its values would take")
+        check_size(json_memory(text), FILE_LIMIT, where=where, what="its values would take")
     if opened > DEPTH_LIMIT and _json_depth(text) > DEPTH_LIMIT:
         raise ValueError(f"more than {DEPTH_LIMIT} lists or objects stand inside each other")
     value = json.loads(text.decode(), parse_constant=_refuse_constant)
@@ -313,8 +298,17 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _json_memory(text: bytes) -> int:
-    """Return an upper bound, roughly, of the bytes that the values of a text in JSON take."""
+def read_json(path: str | os.PathLike[str], *, inside: str | os.PathLike[str] | None = None) -> Any:  # noqa: ANN401  (as above)
+    """Return the value in a JSON file; errors as for :func:`read_file` and :func:`parse_json`."""
+    return parse_json(read_file(path, inside=inside), where=shown_name(path))
+
+
+def json_memory(text: bytes) -> int:
+    """Return about how many bytes the values of a text in JSON take at most.
+
+    >>> json_memory(b'["flu", 7]')
+    138
+    """
     texts = (text.count(b'"') + 1) // 2
     values = text.count(b",") + text.count(b":")
     lists, objects = text.count(b"["), text.count(b"{")
@@ -385,8 +379,12 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
 # --- archives -----------------------------------------------------------------------------------
 
 
-def load_arrays(content: bytes, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(
+    path: str | os.PathLike[str], names: Iterable[str], *, limit: int = FILE_LIMIT
+) -> dict[str, npt.NDArray[Any]]:
     """Return arrays that ``numpy.savez`` wrote, those of these names that there are.
+
+    What cannot be opened is an error as for :func:`read_file`.
 
     Raises
     ------
@@ -397,25 +395,27 @@ def load_arrays(content: bytes, names: Iterable[str]) -> dict[str, npt.NDArray[A
 
     Examples
     --------
+    >>> import tempfile
     >>> import numpy as np
-    >>> sink = io.BytesIO()
-    >>> np.savez(sink, records=np.array([1, 0]))
-    >>> load_arrays(sink.getvalue(), ["records", "names"])["records"].tolist()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(Path(folder, "a.npz"), records=np.array([1, 0]))
+    ...     read_arrays(Path(folder, "a.npz"), ["records", "names"])["records"].tolist()
     [1, 0]
     """
-    with open_archive(io.BytesIO(content)) as archive:
+    where = shown_name(path)
+    with open_archive(io.BytesIO(read_file(path, limit=limit)), where=where) as archive:
         held = set(archive.namelist())
         wanted = {name: f"{name}.npy" for name in names if f"{name}.npy" in held}
         size = sum(archive.getinfo(member).file_size for member in wanted.values())
-        check_size(size, FILE_LIMIT, what="its arrays would take")
+        check_size(size, limit, where=where, what="its arrays would take")
         try:
-            return {name: _array(_member(archive, member)) for name, member in wanted.items()}
+            return {name: _array(read_member(archive, member)) for name, member in wanted.items()}
         # NumPy's header is read by Python's parser, and zlib, lzma and bz2 have their own errors.
         except Exception as error:  # noqa: BLE001
             raise ValueError(f"an array is damaged ({type(error).__name__})") from None
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     """Return a file of an archive; what it unpacks to beyond the size that is told is not made."""
     with archive.open(name) as file:
         return file.read(archive.getinfo(name).file_size)
@@ -441,7 +441,7 @@ def _array(content: bytes) -> npt.NDArray[Any]:
     return array.reshape(shape, order="F" if by_columns else "C")
 
 
-def open_archive(file: BinaryIO) -> zipfile.ZipFile:
+def open_archive(file: BinaryIO, *, where: str = "") -> zipfile.ZipFile:
     """Open a zip archive, unless its list of files alone would fill the memory.
 
     Raises
@@ -455,6 +455,7 @@ def open_archive(file: BinaryIO) -> zipfile.ZipFile:
     if entries > ENTRIES_LIMIT:
         raise InputError(
             f"this archive lists {entries:,} files, more than {ENTRIES_LIMIT:,}",
+            where=where,
             fix="check where it comes from: no file that setveil reads is like that",
         )
     file.seek(0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from setveil.core.files import shown_name
+from setveil.core.untrusted import TABLE_LIMIT, read_arrays
 from setveil.data.problems import shortened
 from setveil.data.sources import Source
 from setveil.data.table import frozen
@@ -72,9 +72,9 @@ class Vectors:
 
         Examples
         --------
-        >>> import tempfile
+        >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = Path(folder, "glove.txt")
+        ...     file = pathlib.Path(folder, "glove.txt")
         ...     _ = file.write_text("flu 0.5 1\ncold 0.25 1\n")
         ...     Vectors.read(file), Vectors.read(file, terms=["cold"]).words
         (<Vectors: 2 words, 2 dimensions>, ('cold',))
@@ -178,17 +178,16 @@ def _row(numbers: list[bytes], width: int, line: bytes, where: str) -> Float32Ar
 def _from_npz(path: str | os.PathLike[str]) -> Vectors:
     fix = "save it by numpy.savez(file, words=array_of_text, vectors=matrix)"
     try:
-        # Opened here: NumPy leaves a damaged file open.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
-            words, vectors = held["words"], held["vectors"]
+        held = read_arrays(path, ["words", "vectors"], limit=TABLE_LIMIT)
+        words, vectors = held["words"], held["vectors"]
+        shown = words.astype(np.str_).tolist() if words.dtype.kind == "U" else _decoded(words)
     except KeyError as error:
         raise InputError(
-            f"no words and vectors can be read from it: {error.args[0]}",
+            f"no words and vectors can be read from it: there are no {error.args[0]}",
             where=shown_name(path),
             fix=fix,
         ) from None
-    # A damaged archive fails in numpy, zipfile or zlib, each with errors of its own.
-    except Exception as error:  # noqa: BLE001
+    except (OSError, ValueError) as error:
         raise InputError(
             f"no words and vectors can be read from it: {error}",
             where=shown_name(path),
@@ -200,7 +199,6 @@ def _from_npz(path: str | os.PathLike[str]) -> Vectors:
             where=shown_name(path),
             fix=fix,
         )
-    shown = words.astype(np.str_).tolist() if words.dtype.kind == "U" else _decoded(words)
     try:
         return Vectors(words=tuple(shown), vectors=vectors.astype(np.float32))
     except (ParameterError, InputError) as error:
@@ -208,4 +206,5 @@ def _from_npz(path: str | os.PathLike[str]) -> Vectors:
 
 
 def _decoded(words: npt.NDArray[np.bytes_]) -> list[str]:
-    return [word.decode(errors="replace") for word in words.tolist()]
+    given = words.tolist() if words.dtype.kind == "S" and words.ndim == 1 else []
+    return [word.decode(errors="replace") for word in given]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from setveil.core.untrusted import LIST_LIMIT, read_file
 from setveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ def read_items(path: str | os.PathLike[str]) -> tuple[str, ...]:
 
     Spaces around an item and empty lines do not count.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "sensitive.txt")
@@ -29,7 +30,7 @@ def read_items(path: str | os.PathLike[str]) -> tuple[str, ...]:
             "a list of items cannot come from standard input", fix="name a file with the items"
         )
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_file(path, limit=LIST_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(
             "this is no text in UTF-8", where=where, fix="save it as UTF-8, one item per line"

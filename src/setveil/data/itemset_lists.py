@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
+from setveil.core.untrusted import parse_json
 from setveil.data.item_lists import read_items
 from setveil.errors import InputError
 
@@ -48,7 +48,7 @@ def _from_json(line: str) -> list[str] | None:
     if not line.startswith("["):
         return None
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        found = parse_json(line)
+    except ValueError:
         return None  # an item may begin with a bracket
     return found if all(isinstance(item, str) for item in found) else None

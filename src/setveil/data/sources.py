@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import gzip
+import io
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
 from setveil.core.files import shown_name
+from setveil.core.untrusted import TABLE_LIMIT, check_size
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from setveil.data.problems import Problems
 
 BLOCK = 1 << 20
+# Bytes of a line, of which a list of many short texts may be made: of plain and of packed data.
+LINE_LIMIT = 64 * 10**6
+PACKED_LINE_LIMIT = 8 * 10**6
 HEAD = 1 << 16
 LONG_HEAD = 1 << 18  # of a text whose first lines are longer, such as a table of 10,000 columns
 ZSTD_STEP = 1 << 10  # a compressed byte can stand for 32 kB: small steps bound what comes out
@@ -224,8 +229,13 @@ class Source:
                 f"{kind}: {_reason(error)}", where=self.name, fix="fetch or write the file again"
             ) from None
 
-    def blocks(self, size: int = BLOCK) -> Iterator[bytes]:
-        """Yield all bytes in blocks of whole lines; only the last may lack its newline."""
+    def blocks(self, size: int = BLOCK, *, line_limit: int | None = None) -> Iterator[bytes]:
+        """Yield all bytes in blocks of whole lines; only the last may lack its newline.
+
+        A line that is longer than the limit is refused, as it must be held as a whole.
+        """
+        if line_limit is None:
+            line_limit = PACKED_LINE_LIMIT if self.compression else LINE_LIMIT
         rest = self.head.removeprefix(BOM)
         self.head = b""
         while True:
@@ -240,11 +250,17 @@ class Source:
             if cut:
                 yield block[:cut]
             rest = block[cut:]
+            check_size(len(rest), line_limit, where=self.name, what="a line of it holds at least")
 
     def read_all(self) -> bytes:
-        """Return all bytes at once."""
-        start, self.head = self.head, b""
-        return b"".join([start, *iter(lambda: self._read(BLOCK), b"")])
+        """Return all bytes at once, within the limit for tables."""
+        content = io.BytesIO()
+        content.write(self.head)
+        self.head = b""
+        while part := self._read(BLOCK):
+            content.write(part)
+            check_size(content.tell(), TABLE_LIMIT, where=self.name, what="it holds at least")
+        return content.getvalue()
 
     def refuse_foreign(self) -> None:
         """Say so when the first bytes are no text."""

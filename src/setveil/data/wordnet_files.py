@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import os
 import re
 import sys
@@ -12,9 +15,10 @@ import zlib
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from setveil.core.files import shown_name
+from setveil.core.untrusted import open_archive, read_file, read_member
 from setveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,7 +139,7 @@ def read_files(place: Path, key: str) -> NounFiles:
 
 def _bytes_of(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_file(file)
     except FileNotFoundError:  # noun.exc may be absent; the others are asked for later
         return b""
     except OSError as error:
@@ -160,7 +164,7 @@ def _from_archive(place: Path) -> dict[str, bytes]:
 
 
 def _from_tar(content: bytes) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(fileobj=BytesIO(content)) as archive:
+    with tarfile.open(fileobj=BytesIO(_unpacked(content)), mode="r:") as archive:
         for member in archive:
             name = member.name.rpartition("/")[2]
             if name in FILES and member.isfile():
@@ -170,18 +174,30 @@ def _from_tar(content: bytes) -> Iterator[tuple[str, bytes]]:
                 yield name, file.read()
 
 
+def _unpacked(content: bytes) -> bytes:
+    """Return a plain archive; reading on in a packed one would unpack whatever is in it."""
+    openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+    for magic, opener in openers.items():
+        if content.startswith(magic):
+            with opener(BytesIO(content)) as file:
+                plain: bytes = file.read(LARGEST + 1)
+            _must_be_bounded(len(plain))
+            return plain
+    return content
+
+
 def _from_zip(content: bytes) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(BytesIO(content)) as archive:
+    with open_archive(BytesIO(content)) as archive:
         for info in archive.infolist():
             name = info.filename.rpartition("/")[2]
             if name in FILES:
                 _must_be_bounded(info.file_size)
-                yield name, archive.read(info)
+                yield name, read_member(archive, info.filename)
 
 
 def _must_be_bounded(size: int) -> None:
     if size > LARGEST:
-        raise ValueError(f"a file in it has {size:,} bytes, more than any WordNet")
+        raise ValueError("it holds more than any WordNet")
 
 
 # --- what stands in them ----------------------------------------------------------------------

@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from weakref import WeakKeyDictionary
 from xml.etree import ElementTree as ET
 
+from setveil.core.parquet import check_parquet, panics_caught
+from setveil.core.untrusted import open_archive
 from setveil.data.naming import some
 from setveil.data.sources import OLE_MAGIC, PARQUET_MAGIC, SQLITE_MAGIC, ZIP_MAGIC, Source
 from setveil.data.spelling import nearest
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 ODS_TYPE = b"application/vnd.oasis.opendocument.spreadsheet"
 
 # Archives: what is refused before anything is unpacked.
-ENTRIES_LIMIT = 10_000
 ARCHIVE_LIMIT = 2 << 30  # bytes of all parts together
 ARCHIVE_RATIO = 200  # times the compressed size, for archives of more than
 ARCHIVE_SMALL = 64 << 20  # bytes
@@ -272,7 +273,9 @@ def _load_parquet(source: Source, columns: Sequence[str] | None, rows: int | Non
     import polars as pl  # noqa: PLC0415
 
     try:
-        with _opened(source) as opened:
+        with _opened(source) as opened, panics_caught():
+            _check_pages(opened, source)
+            opened.seek(0)
             schema = dict(pl.read_parquet_schema(opened))
             wanted = list(schema) if columns is None else list(columns)
             plain = _text_columns(schema, wanted, source.name)
@@ -280,20 +283,19 @@ def _load_parquet(source: Source, columns: Sequence[str] | None, rows: int | Non
             if odd and columns is not None:
                 _refuse_type(odd[0], schema[odd[0]], source.name)
             kept = [name for name in wanted if plain[name] is not None]
-            _check_pages(opened, source)
             opened.seek(0)
             # Given a path, polars would take the brackets in a file's name for a pattern.
             where: Any = opened if _is_held(source) else Path(source.path)
             frame = pl.read_parquet(where, columns=kept, n_rows=rows, glob=False)
             frame = frame.select(text for text in plain.values() if text is not None)
-    except BaseException as error:  # noqa: BLE001  (polars panics with one that is no Exception)
+    except (OSError, ValueError) as error:
         raise _damaged(source, error) from None
     notes = [_left_out(odd, "structures or binary data")] if odd else []
     return Grid(kind="parquet", header=tuple(kept), frame=frame, notes=tuple(notes))
 
 
 def _check_pages(file: BinaryIO, source: Source) -> None:
-    """Refuse sizes that cannot be: polars ends the whole process where it trusts such a one."""
+    """Refuse a file that would end the process or fill the memory, once for each input."""
     if source in _checked:
         return
     with contextlib.ExitStack() as stack:
@@ -302,133 +304,11 @@ def _check_pages(file: BinaryIO, source: Source) -> None:
             data = file.getvalue()
         else:
             data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        cells = unpacked = 0
         try:
-            end = len(data) - 8
-            footer = _Compact(data, end - int.from_bytes(data[end : end + 4], "little"), end)
-            for group in footer.struct().get(4, []):
-                for chunk in group[1]:
-                    unpacked += _check_chunk(data, chunk[3], group[3], end)
-                    cells += chunk[3][5]
-        except (_Odd, KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
-            what = str(error) if isinstance(error, _Odd) else "its lists of columns and pages"
-            raise _damaged(source, ValueError(what)) from None
-        for count, noun, small in (
-            (unpacked, "bytes", ARCHIVE_SMALL),
-            (cells, "values", AREA_LIMIT),
-        ):
-            if count > max(small, ARCHIVE_RATIO * len(data)):
-                raise InputError(
-                    f"this file is not opened: its {len(data):,} bytes would become {count:,} "
-                    f"{noun}, more than {ARCHIVE_RATIO} times as many",
-                    where=source.name,
-                    fix="if you trust it, write the columns that are needed as CSV and read that",
-                )
+            check_parquet(data, own=True)
+        except InputError as error:
+            raise InputError(error.what, where=source.name, fix=error.fix) from None
     _checked[source] = True
-
-
-class _Odd(Exception):  # noqa: N818  (a signal inside this module)
-    """A size that cannot be."""
-
-
-def _check_chunk(data: bytes | mmap.mmap, about: dict[int, Any], rows: int, end: int) -> int:
-    """Look at the header of every page of a column chunk; return the pages' unpacked bytes."""
-    if not 0 <= rows <= about[5]:
-        raise _Odd(f"a column of {rows} rows has {about[5]} values")
-    place = about.get(11, about[9])  # the page of the dictionary comes first, if there is one
-    last = min(place + about[7], end)
-    values = unpacked = 0
-    while values < about[5]:
-        if not 0 <= place < last:
-            raise _Odd(f"a column ends after {values} of {about[5]} values")
-        reader = _Compact(data, place, last)
-        page = reader.struct()
-        place = reader.place
-        full, packed = page[2], page[3]
-        unpacked += full
-        if min(full, packed) < 0 or packed > last - place or unpacked > about[6]:
-            raise _Odd(f"a page of {packed} bytes, {full} unpacked")
-        place += packed
-        body = page.get(5) or page.get(8)
-        held = (body or page[7])[1]
-        # A dictionary has no more values than bytes, and all other pages those of the column.
-        if not 0 <= held <= (full if body is None else about[5] - values):
-            raise _Odd(f"a page of {held} values")
-        values += 0 if body is None else held
-        levels = page.get(8, {5: 0, 6: 0})
-        if min(levels[5], levels[6]) < 0 or levels[5] + levels[6] > min(full, packed):
-            raise _Odd("the levels of a page")
-    return unpacked
-
-
-class _Compact:
-    r"""Reads the structures in a Parquet file, written in Thrift's compact protocol.
-
-    >>> _Compact(b"\x15\x06\x18\x02ab\x00", 0, 7).struct()
-    {1: 3, 2: None}
-    """
-
-    def __init__(self, data: bytes | mmap.mmap, place: int, end: int) -> None:
-        if place < 0:
-            raise IndexError
-        self.data = data
-        self.place = place
-        self.end = end
-
-    def struct(self) -> dict[int, Any]:
-        """Return the values of a structure by the numbers of its fields."""
-        held: dict[int, Any] = {}
-        field = 0
-        while kind := self._byte():
-            step, kind = kind >> 4, kind & 15
-            field = field + step if step else self._number()
-            held[field] = kind == 1 if kind in {1, 2} else self._value(kind)
-        return held
-
-    def _byte(self) -> int:
-        if self.place >= self.end:
-            raise IndexError
-        self.place += 1
-        return self.data[self.place - 1]
-
-    def _varint(self) -> int:
-        number = self._byte()
-        if number < 128:
-            return number
-        number &= 127
-        for shift in range(7, 70, 7):
-            byte = self._byte()
-            number |= (byte & 127) << shift
-            if byte < 128:
-                return number
-        raise ValueError
-
-    def _number(self) -> int:
-        number = self._varint()
-        return number >> 1 ^ -(number & 1)
-
-    def _value(self, kind: int) -> Any:  # noqa: ANN401  (one per type)
-        if kind in {4, 5, 6}:
-            return self._number()
-        if kind == 12:
-            return self.struct()
-        if kind == 8:
-            return self._bytes(self._varint())
-        if kind in {9, 10}:
-            size, kind = divmod(self._byte(), 16)
-            size = self._varint() if size == 15 else size
-            return [self._value(3 if kind in {1, 2} else kind) for _ in range(size)]
-        if kind == 3:
-            return self._byte()
-        if kind == 7:
-            return self._bytes(8)
-        raise ValueError  # maps do not occur
-
-    def _bytes(self, size: int) -> None:
-        """Pass over a text; none of them is asked for."""
-        self.place += size
-        if self.place > self.end:
-            raise IndexError
 
 
 def _text_columns(
@@ -491,9 +371,9 @@ def _as_text(cell: pl.Expr, kind: Any) -> pl.Expr | None:  # noqa: ANN401, PLR09
 def _check_archive(file: BinaryIO, name: str) -> zipfile.ZipFile:
     """Open an archive after a look at its list of parts."""
     try:
-        archive = zipfile.ZipFile(file)
+        archive = open_archive(file, where=name)
         parts = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(
             f"the archive that a spreadsheet consists of is damaged: {error}",
             where=name,
@@ -502,9 +382,7 @@ def _check_archive(file: BinaryIO, name: str) -> zipfile.ZipFile:
     total = sum(part.file_size for part in parts)
     packed = sum(part.compress_size for part in parts)
     problem = ""
-    if len(parts) > ENTRIES_LIMIT:
-        problem = f"it has {len(parts):,} parts, more than {ENTRIES_LIMIT:,}"
-    elif total > ARCHIVE_LIMIT:
+    if total > ARCHIVE_LIMIT:
         problem = f"it would unpack to {total:,} bytes, more than {ARCHIVE_LIMIT:,}"
     elif total > ARCHIVE_SMALL and total > ARCHIVE_RATIO * packed:
         problem = f"{packed:,} bytes would unpack to {total:,}, more than {ARCHIVE_RATIO} times"
@@ -896,7 +774,7 @@ def _database(source: Source) -> Iterator[sqlite3.Connection]:
             if source in _bytes:
                 spooled.write(_bytes[source])
             else:
-                for block in source.blocks():
+                for block in source.blocks(line_limit=ARCHIVE_LIMIT):  # of no lines at all
                     spooled.write(block)
             spooled.flush()
             path = Path(spooled.name)

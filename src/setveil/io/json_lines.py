@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.untrusted import TABLE_LIMIT, check_size, json_memory
 from setveil.data.collectors import Collected, RowCollector
 from setveil.data.sources import BOM, HEAD, Source, block_lines
 from setveil.data.table import Int32Array, Int64Array, TransactionTable
@@ -212,7 +213,7 @@ def _document(head: bytes, *, is_whole: bool) -> str:
 def _whole(source: Source) -> bytes:
     blocks = []
     size = 0
-    for block in source.blocks():
+    for block in source.blocks(line_limit=DOCUMENT_LIMIT):
         blocks.append(block)
         size += len(block)
         if size > DOCUMENT_LIMIT:
@@ -229,6 +230,8 @@ def _read_document(
     content: bytes, problems: Problems, field: str, *, is_certain: bool
 ) -> Collected | None:
     """Read an array of records; None if the text is rather to be read line by line."""
+    what = "its values would take"
+    check_size(json_memory(content), TABLE_LIMIT, where=problems.name, what=what)
     try:
         value = json.loads(content.decode())
     except UnicodeDecodeError:

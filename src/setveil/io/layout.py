@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.files import shown_name
+from setveil.core.untrusted import read_settings
 from setveil.data.problems import shortened
 from setveil.data.spelling import nearest
 from setveil.errors import InputError, ParameterError
@@ -237,23 +236,23 @@ def _quoted(value: str | int) -> str:
 def read_layout(path: str | os.PathLike[str]) -> Layout:
     r"""Read a layout from a TOML file, as `setveil inspect --save-layout` writes it.
 
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "layout.toml")
+    ...     file = pathlib.Path(folder, "layout.toml")
     ...     _ = file.write_text('format = "basket"\ndelimiter = ";"\n')
     ...     read_layout(file).delimiter
     ';'
     """
     where = shown_name(path)
     try:
-        found = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
+        found = read_settings(path)
     except OSError as error:
         raise InputError(
             f"the layout cannot be read: {error.strerror or error}",
             where=where,
             fix="name a file that `setveil inspect --save-layout` wrote",
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(
             f"this is not TOML: {error}", where=where, fix="see docs/formats.md"
         ) from None

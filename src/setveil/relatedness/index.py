@@ -9,7 +9,7 @@ a word share one number. Texts and names of documents are not kept.
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 import struct
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.files import shown_name
+from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file, parse_json
 from setveil.errors import InputError
 from setveil.relatedness.postings import meet
 from setveil.relatedness.words import possible_singulars, words_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
@@ -242,10 +242,11 @@ class CorpusIndex:
 
 
 def _mapped(path: Path) -> npt.NDArray[np.uint8]:
-    if path.is_file() and path.stat().st_size == 0:
-        return np.empty(0, dtype=np.uint8)  # an empty file cannot be mapped
-    # A plain view: slices of a memmap object cost microseconds each.
-    return np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
+    with open_file(path) as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return np.empty(0, dtype=np.uint8)  # an empty file cannot be mapped
+        # A plain view: slices of a memmap object cost microseconds each.
+        return np.memmap(file, dtype=np.uint8, mode="r").view(np.ndarray)
 
 
 def kind_of(name: str, array: Array) -> str:
@@ -282,7 +283,7 @@ def _table(raw: npt.NDArray[np.uint8]) -> dict[str, Any]:
     (length,) = LENGTH.unpack(raw[end : end + LENGTH.size].tobytes())
     if length > end:
         raise InputError("the index is damaged", fix=FIX)
-    table: dict[str, Any] = json.loads(raw[end - length : end].tobytes())
+    table: dict[str, Any] = parse_json(raw[end - length : end].tobytes())
     return table
 
 
@@ -299,6 +300,9 @@ def _section(raw: npt.NDArray[np.uint8], sections: Mapping[str, Any], name: str)
 
 def _check(arrays: Mapping[str, Array]) -> None:
     """See that every number that is used as a place is one; the lists themselves are not read."""
+    read = ("form_starts", "posting_starts", "place_starts", "document_starts")
+    size = sum(arrays[name].nbytes for name in (*read, "form_words", "word_forms"))
+    check_size(size, TABLE_LIMIT, what="its lists of words and documents take")
     words, forms = len(arrays["word_forms"]), len(arrays["form_words"])
     for name, runs, of in (
         ("form_starts", forms, "form_text"),

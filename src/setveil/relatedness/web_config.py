@@ -7,13 +7,13 @@ import math
 import os
 import re
 import string
-import tomllib
 import urllib.parse
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.files import shown_name
+from setveil.core.untrusted import read_settings
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class WebConfig:
         where = shown_name(path)
         fix = "see docs/relatedness.md for an example"
         try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            content = read_settings(path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"cannot be read: {reason}", where=where, fix=fix) from None

@@ -22,7 +22,7 @@ import numpy as np
 
 from setveil import __version__
 from setveil.core.files import alone_in, replacing
-from setveil.core.untrusted import load_arrays, parse_json, read_file
+from setveil.core.untrusted import parse_json, read_arrays, read_file
 from setveil.errors import InputError, ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
 from setveil.release.base import Key
@@ -309,19 +309,17 @@ def load_key(path: str | os.PathLike[str]) -> Key:
     ...     load_key(Path(folder) / "visits.key").records.tolist()
     [1, 0]
     """
-    try:
-        content = read_file(path)
-    except OSError as error:
-        raise ReleaseError(
-            f"the key cannot be read: {error.strerror or error}", where=str(path)
-        ) from None
     fix = "name the file that `setveil anonymize --key` wrote"
     try:
-        arrays = load_arrays(content, ["records", "names", "parts", "removed"])
+        arrays = read_arrays(path, ["records", "names", "parts", "removed"])
         records = arrays["records"]
         names = parse_json(arrays["names"].tobytes()) if "names" in arrays else []
         parts = "parts" in arrays
         removed = parse_json(arrays["removed"].tobytes()) if "removed" in arrays else []
+    except OSError as error:
+        raise ReleaseError(
+            f"the key cannot be read: {error.strerror or error}", where=str(path)
+        ) from None
     except InputError as error:
         raise ReleaseError(error.what, where=str(path), fix=error.fix) from None
     except (ValueError, KeyError):

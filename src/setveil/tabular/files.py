@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.files import output_file, shown_name
+from setveil.core.parquet import read_parquet
 from setveil.data.sources import PARQUET_MAGIC, Source
 from setveil.errors import InputError
 from setveil.io.delimited import checked_delimiter
@@ -67,7 +68,7 @@ def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) ->
         raise InputError("the file is empty", where=where, fix="check its name")
     try:
         if content.startswith(PARQUET_MAGIC):
-            return pl.read_parquet(io.BytesIO(content))
+            return read_parquet(content, own=True)
         if content.lstrip().startswith(b"{"):
             return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
         separator = _delimiter(content) if delimiter is None else checked_delimiter(delimiter)

@@ -284,6 +284,11 @@ def test_figures_beyond_all_measure_are_shown(tmp_path):
     assert kept(-1e300) == f"-1{'0' * 302}.0%"
 
 
+def test_the_largest_seed_is_no_damage(tmp_path):
+    folder = audit(tmp_path, "settings", value={"seed": 2**128 - 1})
+    assert load_audit(folder).settings == {"seed": 2**128 - 1}
+
+
 @pytest.mark.parametrize("run", [[], None, 1, {}, {"id": []}, "x"])
 def test_a_damaged_run_is_made_again(tmp_path, run):
     case = audits.seeds(None)[0]
@@ -314,6 +319,18 @@ def test_an_index_without_one_of_its_lists(tmp_path, name):
     arrays, table = archives._taken_apart(content)
     arrays[name] = arrays[name][:0]
     table = archives._right_table(arrays, table)
+    path = tmp_path / "notes.index"
+    path.write_bytes(archives._put_together(arrays, table, Always()))
+    with pytest.raises(InputError, match="the index is damaged"):
+        CorpusIndex.open(path)
+
+
+@pytest.mark.parametrize("kind", ["(", "i8" * 99, [], None, "<f16", "O", "<i8,<i8", 8])
+def test_an_index_of_numbers_of_another_kind(tmp_path, kind):
+    """NumPy reads what a type is called with the parser of Python."""
+    content = archives.index_seeds(tmp_path)[0].files[archives.INDEX]
+    arrays, table = archives._taken_apart(content)
+    table["sections"]["postings"][2] = kind
     path = tmp_path / "notes.index"
     path.write_bytes(archives._put_together(arrays, table, Always()))
     with pytest.raises(InputError, match="the index is damaged"):

@@ -10,7 +10,9 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 LARGEST = 2**63
-"""Whole numbers are smaller than this: what 64 bits hold, and a float comes close to."""
+"""Whole numbers, where one is asked for, are smaller than this: 64 bits hold them."""
+LARGEST_OF_ANY = 2**128
+"""Whole numbers anywhere are smaller than this; seeds are the largest that we write."""
 
 
 def _is_whole(value: object) -> bool:
@@ -27,6 +29,8 @@ def _is_plain(value: object) -> bool:
         return all(isinstance(name, str) for name in value) and all(map(_is_plain, value.values()))
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
+    if type(value) is int:
+        return -LARGEST_OF_ANY < value < LARGEST_OF_ANY
     return value is None or isinstance(value, str | bool) or _is_number(value)
 
 

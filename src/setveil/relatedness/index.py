@@ -289,9 +289,9 @@ def _table(raw: npt.NDArray[np.uint8]) -> dict[str, Any]:
 
 def _section(raw: npt.NDArray[np.uint8], sections: Mapping[str, Any], name: str) -> Array:
     start, length, kind = sections[name]
-    dtype = np.dtype(str(kind))
     if kind not in SECTIONS[name] or start % ALIGNED or start < 0 or length < 0:
         raise ValueError(name)
+    dtype = np.dtype(kind)
     end = start + length * dtype.itemsize
     if end > len(raw):
         raise ValueError(name)

@@ -22,6 +22,7 @@ entry point names a module, and importing the module registers what it defines.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import typing
@@ -32,6 +33,9 @@ from typing import Any, TypeVar
 from setveil.errors import ParameterError
 
 T = TypeVar("T", bound=type)
+
+MOST = 2**31 - 1
+"""The largest whole number that a parameter may be, unless its field says otherwise."""
 
 KINDS = ("anonymizer", "guarantee", "attack", "relatedness")
 
@@ -70,6 +74,7 @@ class Param:
     default: Any
     doc: str
     choices: tuple[str, ...] = ()
+    most: int = MOST
 
     @property
     def required(self) -> bool:
@@ -87,7 +92,10 @@ class Registry:
     def register(
         self, kind: str, name: str, *, paper: str, bibtex: str = ""
     ) -> typing.Callable[[T], T]:
-        """Return a class decorator that lists the class under `kind` and `name`."""
+        """Return a class decorator that lists the class under `kind` and `name`.
+
+        From here on its instances refuse whole numbers beyond the bounds of their fields.
+        """
         if kind not in KINDS:
             raise ParameterError(
                 f"{kind!r} is no kind of method", fix=f"use one of {', '.join(KINDS)}"
@@ -103,7 +111,7 @@ class Registry:
             self._entries[kind, name] = Entry(
                 kind=kind, name=name, target=target, paper=paper, bibtex=inspect.cleandoc(bibtex)
             )
-            return target
+            return _bounded(target)
 
         return decorate
 
@@ -152,7 +160,7 @@ def params_of(target: type) -> list[Param]:
 
     The documentation of a field stands in its metadata: ``k: int = field(default=5,
     metadata={"doc": "least size of a group"})``; a field that takes one of a few words names
-    them as ``"choices"``.
+    them as ``"choices"``, and one whose whole numbers have a bound of their own as ``"most"``.
     """
     hints = typing.get_type_hints(target)
     return [
@@ -162,10 +170,34 @@ def params_of(target: type) -> list[Param]:
             default=f.default,
             doc=f.metadata.get("doc", ""),
             choices=tuple(f.metadata.get("choices", ())),
+            most=f.metadata.get("most", MOST),
         )
         for f in dataclasses.fields(target)
         if f.init
     ]
+
+
+def _bounded(target: T) -> T:
+    """Let a dataclass refuse whole numbers beyond the bounds of its fields.
+
+    Kernels count in 64 bits, and loops as often as they are told: who checks here need not do so
+    in every method, wherever its parameters come from (options, manifests, specs, programs).
+    """
+    if not dataclasses.is_dataclass(target):
+        return target
+    initialize = target.__init__
+    bounds = {f.name: f.metadata.get("most", MOST) for f in dataclasses.fields(target) if f.init}
+
+    @functools.wraps(initialize)
+    def initialize_bounded(self: object, *args: object, **values: object) -> None:
+        for name, value in values.items():
+            if isinstance(value, int) and name in bounds and abs(value) > bounds[name]:
+                shown = f"{value:,}" if abs(value) < 10**18 else "a number of more than 18 digits"
+                raise ParameterError(f"{name} is {shown}", fix=f"use at most {bounds[name]:,}")
+        initialize(self, *args, **values)
+
+    target.__init__ = initialize_bounded  # type: ignore[method-assign]  # on purpose
+    return target
 
 
 _shared = Registry()

@@ -1,9 +1,15 @@
 """Numbers beyond all bounds: refused in a sentence, or harmless; never a traceback or a wait."""
 
+import os
+import signal
+import typing
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from setveil.cli import app
+from setveil.registry import entries, params_of
 
 LIMITS = ("9" * 400, "9" * 5000, "nan", "inf", "-5", "1e400", "5 parsecs", "0", "", "٣s")
 """Not a time, not a size, or more of it than there is."""
@@ -49,3 +55,155 @@ def test_limits_in_a_file(value, tmp_path):
     assert found.exit_code == 2, found.output
     assert "budget is" in found.output
     assert len(found.output) < 600
+
+
+# --- every whole number of every method, attack, guarantee and command ----------------------------
+
+BEYOND = (2**31, 2**63, 10**30)
+SECONDS = 60
+"""How long a command on a dozen records may take on a busy machine, compiling included."""
+SOURCE = "corpus:words.index"
+RELEASES = {
+    "disassociate": ("--k", 2),
+    "coat": ("--k", 2),
+    "gather": ("--k", 2, "--taxonomy", "tree.csv"),
+    "token-hashing": (),
+    "select-a-size": (),
+}
+ATTACKED = {
+    **dict.fromkeys(("aba", "mra", "rga", "vpa", "semantic-prior"), ("disassociate", SOURCE)),
+    **dict.fromkeys(("prior", "random"), ("disassociate", None)),
+    **dict.fromkeys(("gba", "mda", "rba", "tba", "wba", "shadow"), ("coat", SOURCE)),
+    "linkage": ("gather", None, "--targets", "visits.csv", "--taxonomy", "tree.csv"),
+    "intersection": (
+        "gather", None, "--targets", "visits.csv", "--taxonomy", "tree.csv", "--second", "coat",
+    ),
+    "noise-filter": ("select-a-size", None),
+    "public-records": ("select-a-size", None, "--candidates", "visits.csv"),
+    "token-frequency": ("token-hashing", None, "--reference", "visits.csv"),
+}  # fmt: skip
+"""For each attack with a number: a release, a source of relatedness, and what else it needs."""
+
+
+def whole_numbers(kind):
+    """Return name and parameter of everything of a kind that takes a whole number."""
+    return [
+        (entry, param)
+        for entry in entries(kind)
+        for param in params_of(entry.target)
+        if param.type is int or int in typing.get_args(param.type)
+    ]
+
+
+def named(found):
+    return [pytest.param(*each, id=f"{each[0].name}-{each[1].name}") for each in found]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with records, a tree, sensitive items, an index and releases."""
+    here = tmp_path_factory.mktemp("huge")
+    before = Path.cwd()
+    os.chdir(here)
+    rows = "flu,gout\nflu,rash\nflu\ngout,rash\n" * 6 + "HIV,flu\nHIV,gout\n"
+    (here / "visits.csv").write_text(rows)
+    (here / "tree.csv").write_text("child,parent\n" + "".join(
+        f"{item},illness\n" for item in ("flu", "gout", "rash", "HIV")
+    ))  # fmt: skip
+    (here / "sensitive.txt").write_text("HIV\n")
+    (here / "notes").mkdir()
+    for number in range(6):
+        (here / "notes" / f"{number}.txt").write_text("flu gout HIV rash, flu and gout. Rash, HIV.")
+    ended(0, "index", "notes", "-o", "words.index")
+    for name, options in RELEASES.items():
+        command = ("anonymize", name, "visits.csv", "--format", "basket", "-o", name)
+        ended(0, *command, "--key", f"{name}.key", *options)
+    yield here
+    os.chdir(before)
+
+
+class TooSlowError(BaseException):
+    """The time of a command is over; nothing catches this."""
+
+
+def ended(codes, *arguments):
+    """Run a command; it ends in time, with one of these codes, and never with a traceback."""
+
+    def stop(*_):
+        raise TooSlowError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        found = invoke(*arguments)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert found.exit_code in ({codes} if isinstance(codes, int) else codes), found.output
+    assert "Traceback" not in found.output
+    return found
+
+
+def needs(target):
+    """Return the options of a method's inputs."""
+    there = {"taxonomy": ("--taxonomy", "tree.csv"), "sensitive": ("--sensitive", "sensitive.txt")}
+    return [word for name in sorted(target.requires) for word in there[name]]
+
+
+@pytest.mark.parametrize(("entry", "param"), named(whole_numbers("anonymizer")))
+def test_numbers_of_methods(entry, param, folder):
+    flag = f"--{param.name.replace('_', '-')}"
+    command = ("anonymize", entry.name, folder / "visits.csv", "--format", "basket", "--force")
+    command = (*command, "-o", f"made-{entry.name}", *needs(entry.target))
+    for value in BEYOND:
+        found = ended(2, *command, flag, value)
+        assert f"{param.name} is" in found.output
+        assert f"use at most {param.most:,}" in found.output
+    # As many as there may be: refused for what the data has, or without effect.
+    found = ended(
+        {0, 2}, *command, flag, param.most, *(("--p", 2) if param.name == "alpha" else ())
+    )
+    assert "memory" not in found.output
+
+
+@pytest.mark.parametrize(("entry", "param"), named(whole_numbers("attack")))
+def test_numbers_of_attacks(entry, param, folder):
+    release, source, *more = ATTACKED[entry.name]
+    flag = f"--{param.name.replace('_', '-')}"
+    command = ("attack", entry.name, folder / release, "--force", "-o", "guess", *more)
+    if source:
+        command = (*command, "--relatedness", source)
+    if "visits.csv" in more:
+        command = (*command, "--format", "basket")
+    for value in BEYOND:
+        found = ended(2, *command, flag, value)
+        assert f"use at most {param.most:,}" in found.output
+    found = ended({0, 2}, *command, flag, param.most)
+    assert "memory" not in found.output
+
+
+@pytest.mark.parametrize(("entry", "param"), named(whole_numbers("guarantee")))
+def test_numbers_of_guarantees(entry, param, folder):
+    more = ",itemsets=flu+gout" if entry.name == "support-constraints" else ""
+    command = ("verify", folder / "gather", "-g")
+    for value in (*BEYOND, 10**4000):
+        if value > param.most:
+            found = ended(2, *command, f"{entry.name}:{param.name}={value}{more}")
+            assert f"use at most {param.most:,}" in found.output
+            assert len(found.output) < 1000
+    ended({0, 1, 2, 3}, *command, f"{entry.name}:{param.name}={param.most}{more}")
+
+
+def test_numbers_of_several_parameters_at_once(folder):
+    for spec in (f"km:k={2**31 - 1},m={2**31 - 1}", f"coherence:k={2**31 - 1},p={2**31 - 1}"):
+        ended({1, 2, 3}, "verify", folder / "gather", "-g", spec)
+
+
+def test_a_program_is_told_the_same():
+    from setveil.anonymize import Clump
+    from setveil.errors import ParameterError
+
+    with pytest.raises(ParameterError, match="k is a number of more than 18 digits"):
+        Clump(k=10**30)
+    with pytest.raises(ParameterError, match=r"k is -3,000,000,000\. To fix: use at most 2,147"):
+        Clump(k=-3_000_000_000)

@@ -78,7 +78,9 @@ class Shadow:
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
 
-    tables: int = field(default=200, metadata={"doc": "shadow tables to learn from, at least"})
+    tables: int = field(
+        default=200, metadata={"doc": "shadow tables to learn from, at least", "most": 100_000}
+    )
     threshold: float = field(
         default=0.5, metadata={"doc": "chance of having been added above which a member goes"}
     )

@@ -119,7 +119,9 @@ class TokenFrequency:
     requires: ClassVar[frozenset[str]] = frozenset({"reference"})
 
     most: int = field(default=1000, metadata={"doc": "how many of the frequent tags are attacked"})
-    rounds: int = field(default=20, metadata={"doc": "how often the naming is improved"})
+    rounds: int = field(
+        default=20, metadata={"doc": "how often the naming is improved", "most": 1000}
+    )
 
     def __post_init__(self) -> None:
         for name in ("most", "rounds"):

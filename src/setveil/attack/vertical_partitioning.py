@@ -98,7 +98,9 @@ class VPA:
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
 
-    combinations: int = field(default=20, metadata={"doc": "combinations of a chunk to be tried"})
+    combinations: int = field(
+        default=20, metadata={"doc": "combinations of a chunk to be tried", "most": 1_000_000}
+    )
     largest: int | None = field(
         default=None,
         metadata={"doc": "pairs in a chunk beyond which the first is taken"},

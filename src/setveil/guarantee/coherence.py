@@ -101,7 +101,10 @@ class Coherence:
     sensitive: tuple[str, ...] = field(default=(), metadata={"doc": "the sensitive items"})
     work: int = field(
         default=20_000_000_000,
-        metadata={"doc": "most places of records that are read before the check gives up"},
+        metadata={
+            "doc": "most places of records that are read before the check gives up",
+            "most": 10**15,
+        },
     )
 
     def __post_init__(self) -> None:

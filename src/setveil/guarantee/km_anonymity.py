@@ -80,7 +80,10 @@ class KmAnonymity:
     m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
     work: int = field(
         default=100_000_000_000,
-        metadata={"doc": "most places of records that are read before the check gives up"},
+        metadata={
+            "doc": "most places of records that are read before the check gives up",
+            "most": 10**15,
+        },
     )
 
     def __post_init__(self) -> None:

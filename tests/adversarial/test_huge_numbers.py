@@ -1,14 +1,18 @@
 """Numbers beyond all bounds: refused in a sentence, or harmless; never a traceback or a wait."""
 
 import os
+import resource
 import signal
 import typing
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from setveil.cli import app
+from setveil.engine.worker import limit_memory, resident
 from setveil.registry import entries, params_of
 
 LIMITS = ("9" * 400, "9" * 5000, "nan", "inf", "-5", "1e400", "5 parsecs", "0", "", "٣s")
@@ -122,6 +126,17 @@ def folder(tmp_path_factory):
     os.chdir(before)
 
 
+@contextmanager
+def little_memory():
+    """Let the system refuse this process much more memory than it has."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit_memory(resident(os.getpid()) + 2 * 10**9)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+
 class TooSlowError(BaseException):
     """The time of a command is over; nothing catches this."""
 
@@ -135,12 +150,14 @@ def ended(codes, *arguments):
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(SECONDS)
     try:
-        found = invoke(*arguments)
+        with little_memory():
+            found = invoke(*arguments)
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
     assert found.exit_code in ({codes} if isinstance(codes, int) else codes), found.output
     assert "Traceback" not in found.output
+    assert "memory" not in found.output
     return found
 
 
@@ -178,8 +195,7 @@ def test_numbers_of_attacks(entry, param, folder):
     for value in BEYOND:
         found = ended(2, *command, flag, value)
         assert f"use at most {param.most:,}" in found.output
-    found = ended({0, 2}, *command, flag, param.most)
-    assert "memory" not in found.output
+    ended({0, 2}, *command, flag, param.most)
 
 
 @pytest.mark.parametrize(("entry", "param"), named(whole_numbers("guarantee")))
@@ -207,3 +223,76 @@ def test_a_program_is_told_the_same():
         Clump(k=10**30)
     with pytest.raises(ParameterError, match=r"k is -3,000,000,000\. To fix: use at most 2,147"):
         Clump(k=-3_000_000_000)
+
+
+VISITS = ("visits.csv", "--format", "basket")
+PEOPLE = ("people.csv", "--quasi", "age", "-o", "made.csv", "--force")
+VALUES = ("people.csv", "--sensitive", "visits", "-o", "made.csv", "--force")
+COMMANDS = {
+    "demo": ("--out", "demo"),
+    "inspect": VISITS,
+    "extract": ("notes", "-o", "made.jsonl", "--force"),
+    "topics": VISITS,
+    "select": (*VISITS, "-o", "made.jsonl", "--force", "--size", 3),
+    "taxonomy build": (*VISITS, "-o", "made-tree.csv", "--force"),
+    "anonymize disassociate": (*VISITS, "--k", 2, "-o", "made", "--force"),
+    "attack linkage": ("coat", "--targets", *VISITS, "-o", "guess", "--force"),
+    "measure": ("coat", "--original", *VISITS),
+    "audit": (*VISITS, "--methods", "disassociate:k=2", "--budget", "0.001", "-o", "audit"),
+    "harden": (*VISITS, "--methods", "disassociate:m=2", "--budget", "0.001", "-o", "harden"),
+    "table anatomize": (*VALUES, "--sensitive-out", "values.csv"),
+    "table permute": VALUES,
+    "table noise": ("people.csv", "--column", "age", "-o", "made.csv", "--force"),
+    "table swap": ("people.csv", "--column", "age", "-o", "made.csv", "--force"),
+    "table relational-transaction": (*PEOPLE, "--items", "visits", "--taxonomy", "tree.csv"),
+    "table check": ("k-anonymity", "people.csv", "--quasi", "age"),
+}
+"""Arguments with which a command has little to do; those of a table like each other."""
+LONG = {("demo", "--records"), ("audit", "--workers"), ("harden", "--workers"),
+        ("extract", "--workers")}  # fmt: skip
+"""As much as these allow takes long, and is what was asked for."""
+
+
+def numbers_of_commands():
+    """Return each command with each of its whole numbers, and the most that it may be."""
+
+    def walk(command, path):
+        if hasattr(command, "list_commands"):
+            for name in command.list_commands(context):
+                yield from walk(command.get_command(context, name), (*path, name))
+        else:
+            yield path, command
+
+    root = typer.main.get_command(app)
+    context = typer.Context(root)
+    own = {"anonymize": "disassociate", "attack": "linkage"}  # all others have the same
+    registered = {
+        param.name for kind in ("anonymizer", "attack") for _, param in whole_numbers(kind)
+    }
+    for path, command in walk(root, ()):
+        if path[0] in own and path[1] != own[path[0]]:
+            continue
+        for param in command.params:
+            kind = param.type_descriptor.annotation
+            if kind is not int and int not in typing.get_args(kind):
+                continue
+            if path[0] not in own or param.name not in registered:
+                name = " ".join(path)
+                yield pytest.param(
+                    name, param.opts[0], getattr(param, "max", None), id=f"{name} {param.opts[0]}"
+                )
+
+
+@pytest.mark.parametrize(("command", "option", "most"), list(numbers_of_commands()))
+def test_numbers_of_commands(command, option, most, folder):
+    assert folder == Path.cwd()
+    people = "".join(f"{20 + number % 3},flu|gout\n" for number in range(12))
+    Path("people.csv").write_text("age,visits\n" + people)
+    arguments = COMMANDS.get(command, PEOPLE)
+    for value in (*BEYOND, 10**4000):
+        found = ended({0, 1, 2, 3}, *command.split(), *arguments, option, value)
+        if most is not None:
+            assert found.exit_code == 2
+    if (command, option) not in LONG:
+        found = ended({0, 1, 2, 3}, *command.split(), *arguments, option, most or 2**31 - 1)
+        assert "Usage:" not in found.output

@@ -46,7 +46,14 @@ def demo(
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where everything is written.")
     ] = Path("setveil-demo"),
     records: Annotated[
-        int, typer.Option("--records", metavar="N", min=20, help="How many patients to invent.")
+        int,
+        typer.Option(
+            "--records",
+            metavar="N",
+            min=20,
+            max=1_000_000,
+            help="How many patients to invent.",
+        ),
     ] = 2000,
     data_only: Annotated[
         bool, typer.Option("--data-only", help="Write the invented records, and stop.")

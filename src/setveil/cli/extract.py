@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from setveil.cli.audit_options import MOST_WORKERS
 from setveil.cli.data_output import (
     STDOUT,
     ForceDataOption,
@@ -100,7 +101,13 @@ def extract(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", min=1, help="Processes; one per core if not given."),
+        typer.Option(
+            "--workers",
+            metavar="N",
+            min=1,
+            max=MOST_WORKERS,
+            help="Processes; one per core if not given.",
+        ),
     ] = None,
     to: Annotated[
         str | None,

@@ -119,8 +119,7 @@ def test_nothing_is_overwritten_without_force(clinic):
 
 
 def test_overwriting_is_refused_before_the_data_is_read(clinic):
-    clinic.release.mkdir()
-    (clinic.release / "something").write_text("mine")
+    assert clinic.anonymize("gather").exit_code == 0
     clinic.data.unlink()
     result = clinic.anonymize("gather")
     assert result.exit_code == 2
@@ -246,12 +245,15 @@ def test_columns_and_delimiter_are_taken_from_options(clinic):
 def test_a_file_is_no_place_for_a_release_nor_a_folder_for_a_key(clinic):
     clinic.release.write_text("mine")
     (clinic.folder / "keys").mkdir()
-    for more in (
-        ["--force"],
-        ["-o", clinic.folder / "new", "--key", clinic.folder / "keys", "--force"],
+    for more, said in (
+        (["--force"], "a release is a directory"),
+        (
+            ["-o", clinic.folder / "new", "--key", clinic.folder / "keys", "--force"],
+            "a key is a file",
+        ),
     ):
         before = clinic.names()
         result = clinic.anonymize("gather", *more)
         assert result.exit_code == 2
-        assert "will be written" in result.stderr
+        assert said in result.stderr
         assert clinic.names() == before

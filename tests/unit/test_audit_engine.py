@@ -352,7 +352,7 @@ def test_a_directory_is_for_one_set_of_records(tmp_path):
     other = TransactionTable.from_rows([*ROWS, ["flu"]] * 6)
     with pytest.raises(ReleaseError, match="the audit of other records"):
         audit(other, out=tmp_path, methods=["disassociate:k=3,m=2"], workers=0)
-    left = tmp_path / "private" / "keys" / ".gather-k3.key.x.part"
+    left = tmp_path / "private" / "keys" / ".gather-k3.key.0123456789abcdef.part"
     left.write_bytes(b"half")
     audited(tmp_path, methods=["gather:k=3"])
     assert not left.exists()

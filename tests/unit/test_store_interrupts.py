@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -125,7 +126,8 @@ def test_a_directory_that_vanishes_while_we_wait_is_made_again(tmp_path, monkeyp
         real(handle, how)
         if not waits:
             folder.rmdir()  # as the process does that was interrupted while we waited for it
-        waits.append(handle)
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            waits.append(handle)
 
     monkeypatch.setattr(fcntl, "flock", flock)
     put(1, folder)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from setveil import __version__
 from setveil.audit.results import DONE, AuditResult, RunRecord
-from setveil.core.files import write_whole
+from setveil.core.files import remove_dead_parts, write_whole
 from setveil.core.untrusted import read_file, read_json
 from setveil.errors import InputError, ReleaseError
+from setveil.release.store import finish_key, foreign_names, listed, remove_leftovers
 from setveil.words import json_text
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 VERSION = 2
 """Version of the files' layout; files of another version are not used."""
 SEED_BITS = 128
+MARKS = ("lock", "records.json", "audit.json")
+"""Files by which a directory is known as that of an audit."""
 
 
 @dataclass(frozen=True)
@@ -55,30 +58,68 @@ class Store:
     folder: Path
 
     @classmethod
-    def opened(cls, folder: str | os.PathLike[str]) -> Store:
-        """Make the directory, or use that of an earlier audit; anything else is refused."""
+    def check_place(cls, folder: str | os.PathLike[str]) -> Store:
+        """Refuse, before any work is done, a directory that holds anything else than an audit.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Path(folder, "visits.csv").touch()
+        ...     Store.check_place(folder)
+        Traceback (most recent call last):
+        setveil.errors.ReleaseError: ...: the directory holds something else than an audit...
+        """
         path = Path(folder)
         store = cls(path)
         if path.exists() and not path.is_dir():
             raise ReleaseError("this is a file", where=str(path), fix="name a directory")
-        if path.is_dir() and any(path.iterdir()) and not store.private.is_dir():
+        if not any((store.private / mark).exists() for mark in MARKS) and any(
+            not each.is_dir() or each.relative_to(path).parts[0] not in {"publish", "private"}
+            for each in path.rglob("*")
+        ):
             raise ReleaseError(
                 "the directory holds something else than an audit",
                 where=str(path),
                 fix="name a new or an empty directory",
             )
+        strays = store.foreign_files()
+        if strays:
+            raise ReleaseError(
+                f"files that are not part of a release lie among what may be published: "
+                f"{listed(strays)}",
+                where=str(store.publish),
+                fix="move them elsewhere",
+            )
+        return store
+
+    @classmethod
+    def opened(cls, folder: str | os.PathLike[str]) -> Store:
+        """Make the directory, or use that of an earlier audit; anything else is refused."""
+        store = cls.check_place(folder)
         try:
             store.publish.mkdir(parents=True, exist_ok=True)
             for private in (store.private, store.private / "runs", store.private / "keys"):
                 private.mkdir(exist_ok=True)
                 private.chmod(0o700)  # keys, and how they are found again, are the owner's
+            (store.private / "lock").touch(mode=0o600)
         except OSError as error:
             raise ReleaseError(
                 f"cannot be made: {error.strerror or error}",
-                where=error.filename or str(path),
+                where=error.filename or str(folder),
                 fix="check the permissions and the space left",
             ) from None
         return store
+
+    def foreign_files(self) -> list[str]:
+        """Return what lies among the releases without being part of one, below ``publish/``."""
+        if not self.publish.is_dir():
+            return []
+        found = []
+        for each in sorted(self.publish.iterdir()):
+            if each.is_dir() and not each.is_symlink():
+                found += [f"{each.name}/{name}" for name in foreign_names(each)]
+            else:
+                found.append(each.name)
+        return found
 
     @contextmanager
     def alone(self) -> Iterator[Self]:
@@ -122,8 +163,11 @@ class Store:
                 fix="name another directory, or delete this one",
             )
         _write_private(file, json.dumps({"records": records}) + "\n")
-        for part in self.private.rglob(".*.part"):
-            part.unlink(missing_ok=True)
+        for name in self.names():
+            remove_leftovers(self.publish / name)
+            finish_key(self.key_file(name))
+        for folder in (self.private, self.private / "runs", self.private / "keys"):
+            remove_dead_parts(folder)
 
     @property
     def publish(self) -> Path:
@@ -291,5 +335,4 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def _write_private(file: Path, text: str) -> None:
-    write_whole(file, text)
-    file.chmod(0o600)
+    write_whole(file, text, mode=0o600)

@@ -23,11 +23,13 @@ from setveil.cli.constraints import (
 from setveil.cli.data_output import warn_of_formulas
 from setveil.cli.engines import EngineOption, check_engine, engine_named
 from setveil.cli.inputs import (
+    STDIN,
     MissingOption,
     ParentsOption,
     SeedOption,
     TaxonomyOption,
-    must_be_free,
+    must_have_directory,
+    must_not_be_read,
     note_added_leaves,
     only_one_stdin,
     read_taxonomy,
@@ -55,7 +57,7 @@ from setveil.cli.sensitive import (
     read_sensitive,
     tree_for_ordinary,
 )
-from setveil.errors import InputError, ParameterError
+from setveil.errors import InputError, ParameterError, ReleaseError
 
 if TYPE_CHECKING:
     from setveil.registry import Entry
@@ -143,9 +145,8 @@ def run(  # one parameter per option of the command line
     """Read, anonymize, save; each check that needs no work comes before the work."""
     check_engine(engine)
     only_one_stdin(data, taxonomy)
-    must_be_free(out, force=force, directory=True)
-    if key is not None:
-        _check_key(key, out, [data, taxonomy, sensitive, privacy, secret_file], force=force)
+    inputs_named = [data, taxonomy, sensitive, privacy, secret_file]
+    _check_places(out, key, inputs_named, force=force)
     method = entry.target(**params)
     check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share, variants)
     _check_tree(entry.name, method.requires, taxonomy)
@@ -281,8 +282,18 @@ def _tell(
         _print(result)
 
 
-def _check_key(key: Path, out: Path, inputs: list[str | Path | None], *, force: bool) -> None:
-    """Refuse a place for the key that would publish it or cost a file, whatever --force says."""
+def _check_places(
+    out: Path, key: Path | None, inputs: list[str | Path | None], *, force: bool
+) -> None:
+    """Refuse places for the release and its key that would publish or replace what is private."""
+    from setveil.release.store import check_key_place, check_place, finish_key
+
+    if str(out) == STDIN:
+        raise ReleaseError("a release is a directory, not a stream", fix="name a directory")
+    must_have_directory(out)
+    check_place(out, force=force)
+    if key is None:
+        return
     place = key.resolve()
     if out.resolve() in {place, *place.parents}:
         raise ParameterError(
@@ -290,7 +301,10 @@ def _check_key(key: Path, out: Path, inputs: list[str | Path | None], *, force: 
             where=str(key),
             fix="keep the key elsewhere",
         )
-    must_be_free(key, force=force, key=True, inputs=inputs)
+    must_have_directory(key)
+    must_not_be_read(key, inputs)
+    finish_key(key)
+    check_key_place(key, out, force=force)
 
 
 def _check_tree(name: str, requires: frozenset[str], taxonomy: str | None) -> None:

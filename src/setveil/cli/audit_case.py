@@ -36,10 +36,13 @@ class Read(NamedTuple):
 
 
 def read_case(given: Mapping[str, Any], out: Path, *, allowed: bool, quiet: bool) -> Read:
-    """Read what the settings name."""
+    """Read what the settings name, once it is certain that the audit can be written."""
+    from setveil.audit.store import Store
+
     check_place(given.get("engine", "local"))
     only_one_stdin(given["data"], given.get("taxonomy"))
     _must_not_hold(out, given)
+    Store.check_place(out)
     table = Reading.of(given).read(given["data"], quiet=quiet)
     refuse_identifiers(table, allowed=allowed, where=given["data"], quiet=quiet)
     secret = _sensitive(given, table, quiet=quiet)

@@ -39,8 +39,7 @@ def write_report(result: "AuditResult", out: Path) -> Path:
     from setveil.report import render_audit
 
     report = out / "private" / "report.html"
-    write_whole(report, render_audit(result, out))
-    report.chmod(0o600)
+    write_whole(report, render_audit(result, out), mode=0o600)
     return report
 
 

@@ -70,24 +70,26 @@ def demo(
     """
     from setveil.data.synthetic import clinic
 
+    store = _opened(out)
     data = clinic(n=records, seed=SEED)
     say(f"{data.description}; {len(data.table.items):,} items in all", quiet=quiet)
     if data_only:
-        _write_data(data, _opened(out).private)
+        _write_data(data, store.private)
         return
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
-        result = _audited(data, out, progress, quiet=quiet)
+        result = _audited(data, store, progress, quiet=quiet)
     tell(result, out, seed=None, json=json)
     if not all(run.verified for run in result.runs):
         raise typer.Exit(VIOLATED)
 
 
-def _audited(data: "Synthetic", out: Path, progress: Progress, *, quiet: bool) -> "AuditResult":
+def _audited(
+    data: "Synthetic", store: "Store", progress: Progress, *, quiet: bool
+) -> "AuditResult":
     """Publish as usual, make it stronger, and put all of it into one result."""
     from setveil.audit import audit, harden
     from setveil.words import sentence
 
-    store = _opened(out)
     _write_data(data, store.private)
 
     def told(record: "RunRecord", done: int, total: int) -> None:
@@ -95,7 +97,7 @@ def _audited(data: "Synthetic", out: Path, progress: Progress, *, quiet: bool) -
         say(line(record, done, total), quiet=quiet)
 
     given: dict[str, Any] = {
-        "out": out,
+        "out": store.folder,
         "taxonomy": data.taxonomy,
         "sensitive": data.sensitive,
         "target": TARGET,

@@ -1,10 +1,8 @@
 """The options that name what a command reads, and the reading itself."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
-from zipfile import BadZipFile, ZipFile
 
 import typer
 
@@ -64,48 +62,56 @@ def must_be_free(
     path: Path,
     *,
     force: bool,
-    directory: bool = False,
-    key: bool = False,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
     """Refuse, before any work, to write over something that is there or where nothing can be.
 
-    `directory` tells that a directory will be written, not a file; `key` that a private key will,
-    and only a key may replace one. `inputs` are the files and folders that the command reads: no
-    file of theirs is replaced, whatever `force` says.
+    `inputs` are the files and folders that the command reads: no file of theirs is replaced,
+    whatever `force` says, and neither is a private key.
 
     >>> must_be_free(Path("nowhere/out"), force=False)
     Traceback (most recent call last):
     setveil.errors.ReleaseError: nowhere: there is no such directory. To fix: make it first.
     """
     where = str(path)
-    if directory and where == STDIN:
-        raise ReleaseError("a release is a directory, not a stream", fix="name a directory")
-    if not path.parent.is_dir():
-        raise ReleaseError(
-            "there is no such directory", where=str(path.parent), fix="make it first"
-        )
+    must_have_directory(path)
     if not path.exists():
         return
-    if path.is_dir() != directory:
-        there, wanted = ("directory", "file") if path.is_dir() else ("file", "directory")
+    if path.is_dir():
         raise ReleaseError(
-            f"this is a {there}, but a {wanted} will be written", where=where, fix="name another"
+            "this is a directory, but a file will be written", where=where, fix="name another"
         )
-    if any(_holds(given, path) for given in inputs):
-        raise ReleaseError(
-            "it would replace a file that this command reads", where=where, fix="name another file"
-        )
-    if not force and not (directory and not any(path.iterdir())):
+    must_not_be_read(path, inputs)
+    if not force:
         raise ReleaseError(
             "it exists already",
             where=where,
             fix="choose another name, or replace it with --force",
         )
-    if not directory and not key and _is_key(path):
+    from setveil.release.store import is_key
+
+    if is_key(path):
         raise ReleaseError(
             "this is a private key, without which nobody can measure its release",
             where=where,
+            fix="name another file",
+        )
+
+
+def must_have_directory(path: Path) -> None:
+    """Refuse a place in a directory that is not there."""
+    if not path.parent.is_dir():
+        raise ReleaseError(
+            "there is no such directory", where=str(path.parent), fix="make it first"
+        )
+
+
+def must_not_be_read(path: Path, inputs: Iterable[str | Path | None]) -> None:
+    """Refuse to replace a file that the command reads, alone or as one of a folder."""
+    if any(_holds(given, path) for given in inputs):
+        raise ReleaseError(
+            "it would replace a file that this command reads",
+            where=str(path),
             fix="name another file",
         )
 
@@ -116,14 +122,6 @@ def _holds(given: str | Path | None, path: Path) -> bool:
         return False
     place = path.resolve()
     return Path(given).resolve() in {place, *place.parents}
-
-
-def _is_key(path: Path) -> bool:
-    """Tell whether a file looks like what `setveil anonymize --key` writes."""
-    if path.is_file():  # a pipe must not be read
-        with suppress(OSError, BadZipFile), ZipFile(path) as archive:
-            return "records.npy" in archive.namelist()
-    return False
 
 
 def release_directory(release: str) -> Path:

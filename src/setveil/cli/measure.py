@@ -173,7 +173,7 @@ def measure(
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
         published = load_release(directory)
-        private = None if key is None else load_key(key)
+        private = None if key is None else load_key(key, directory)
         table = reading.read(original, quiet=quiet)
         secret: tuple[str, ...] = ()
         if sensitive is not None:

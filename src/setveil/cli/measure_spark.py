@@ -48,7 +48,7 @@ def measured_on(
     from setveil.spark.measures_parts import DistributedRelease
 
     release = DistributedRelease.open(directory, engine)
-    private = None if key is None else load_key(key)
+    private = None if key is None else load_key(key, directory)
     table = _original(engine, original, by_place=private is not None, reading=reading, quiet=quiet)
     _must_belong_together(release, table)
     if private is not None and (private.records >= table.n_records).any():

@@ -77,9 +77,8 @@ def report(
     with Progress(quiet=quiet) as progress:
         progress("drawing the report")
         text = _text(result, directory, format=format, show_records=show_records)
-        write_whole(file, text)
+        write_whole(file, text, mode=0o600)  # it describes the original records
         if file != STDOUT:
-            Path(file).chmod(0o600)  # it describes the original records
             say(f"report: {file} (do not publish it)", quiet=quiet)
         if figures is not None:
             from setveil.report import save_figures

@@ -16,6 +16,7 @@ from setveil.cli.output import (
     compiling_announced,
     echo,
     emit,
+    say,
 )
 from setveil.cli.sensitive import warn_of_variants
 from setveil.errors import ParameterError
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.content import Content
     from setveil.spark.stored import OpenedRelease
+
+UNFIT = 2
+"""Exit code where the promise holds, but more than the release is in its directory."""
 
 LISTED = 3
 """How many entries of a list of items are printed."""
@@ -57,13 +61,14 @@ def verify(
 ) -> None:
     """Check what a release promises, from nothing but the release.
 
-    Exit code 0: it holds; 1: it is violated, and the witnesses are printed; 2: wrong use;
-    3: not decided exactly.
+    Exit code 0: it holds; 1: it is violated, and the witnesses are printed; 2: wrong use, or the
+    directory holds more than the release and is not fit to publish; 3: not decided exactly.
 
     Example: setveil verify release --guarantee k-anonymity:k=10
     """
     from setveil.release.content import content_of
-    from setveil.release.store import load_release
+    from setveil.release.fitness import fitness_of
+    from setveil.release.store import load_release, remove_leftovers
 
     check_place(engine)
     directory = release_directory(release)
@@ -71,6 +76,9 @@ def verify(
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
         asked = _asked(directory, guarantee)
+        for name in remove_leftovers(directory):
+            say(f"removed what an interrupted run left: {name}", quiet=quiet)
+        fitness = fitness_of(directory)
         if spark is not None:
             from setveil.spark.stored import open_release
 
@@ -86,16 +94,20 @@ def verify(
             content = content_of(published)
             near = _variants(asked, _published_names(directory, published))
     warn_of_variants(near, "published name")
-    code = _exit_code([verdict for _, verdict in verdicts])
+    verdict_code = _exit_code([verdict for _, verdict in verdicts])
+    code = verdict_code or (0 if fitness.fit else UNFIT)
     if json:
         emit(
             {
                 "release": release,
-                "holds": code == 0,
+                "holds": verdict_code == 0,
                 "exact": all(verdict.exact for _, verdict in verdicts),
                 "checks": [_as_json(each, verdict) for each, verdict in verdicts],
                 "content": content.as_dict(),
                 "variants": [{"name": name, "like": item} for name, item in near.items()],
+                "fit_to_publish": fitness.fit,
+                "foreign_files": list(fitness.foreign_files),
+                "unknown_fields": list(fitness.unknown_fields),
             }
         )
     elif not quiet or code != 0:
@@ -103,6 +115,8 @@ def verify(
             _print(each, verdict)
         if content.sentence:
             echo(content.sentence)
+        for sentence in fitness.sentences():
+            echo(sentence)
     if code:
         raise typer.Exit(code)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,6 +15,11 @@ from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+ENDING = r"\.[0-9a-f]{16}\.part"
+"""How the names of files end that are being written; before it stand a dot and the file's name."""
+LONGEST = 100
+"""Characters of a file's name in the name of the file that is to replace it."""
 
 
 def shown_name(path: str | os.PathLike[str]) -> str:
@@ -27,11 +34,12 @@ def shown_name(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def output_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def output_file(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a file for writing; it takes its name only when the block ends without an error.
 
     The bytes go to a new file beside it, are flushed to the disk, and replace what was there in
-    one step. ``-`` writes to standard output; a device or a pipe is written directly.
+    one step. ``-`` writes to standard output; a device or a pipe is written directly. `mode` says
+    who may read the file, as far as the user's umask allows it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -57,13 +65,13 @@ def output_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with target.open("wb") as out:
                 yield out
         else:
-            with replacing(target) as out:
+            with replacing(target, mode=mode) as out:
                 yield out
     except OSError as error:
         raise _unwritable(path, error) from None
 
 
-def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+def write_whole(path: str | os.PathLike[str], content: str | bytes, *, mode: int = 0o666) -> None:
     """Write a text (as UTF-8) or bytes to a file that appears whole or not at all.
 
     >>> import pathlib, tempfile
@@ -73,7 +81,7 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     'né'
     """
     data = content.encode() if isinstance(content, str) else content
-    with output_file(path) as out:
+    with output_file(path, mode=mode) as out:
         out.write(data)
 
 
@@ -91,7 +99,7 @@ def replacing(target: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a new file beside `target` that takes its place when the block ends without an error.
 
     Errors of the system go through as they are. A run that is killed may leave a file that ends
-    in ``.part``.
+    in ``.part``; the next one that writes to `target` removes it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -100,20 +108,152 @@ def replacing(target: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
     ...     Path(folder, "a.key").read_bytes()
     b'secret'
     """
-    # Opened by hand and not by tempfile, so that the user's umask decides who may read it.
-    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        with os.fdopen(os.open(beside, flags, mode), "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-            beside.replace(target)
-    except BaseException:
+    with staged_file(target, mode=mode) as staged:
+        yield staged.out
+        staged.flush()
+        staged.place()
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A new file beside its place; :meth:`place` moves it there, and nothing else does."""
+
+    out: BinaryIO
+    beside: Path
+    target: Path
+
+    def flush(self) -> None:
+        """Bring everything that was written to the disk."""
+        self.out.flush()
+        os.fsync(self.out.fileno())
+
+    def place(self) -> None:
+        """Move the file to its place; doing it twice does no harm."""
+        if self.beside.exists():
+            self.beside.replace(self.target)
+            _flush_directory(self.target.parent)
+
+
+@contextmanager
+def staged_file(target: Path, *, mode: int = 0o666) -> Iterator[StagedFile]:
+    """Open a new file beside `target`; what was not moved to its place is removed at the end.
+
+    It is locked for as long as the block runs: :func:`dead_parts` tells by this what a killed
+    process left behind. Such files for the same target are removed first.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with staged_file(Path(folder, "a.key")) as staged:
+    ...         [part for part in dead_parts(Path(folder, "a.key"))]
+    ...     list(Path(folder).iterdir())
+    []
+    []
+    """
+    for part in dead_parts(target):
         with suppress(OSError):
-            beside.unlink()
-        raise
-    _flush_directory(target.parent)
+            part.unlink()
+    beside = target.with_name(f".{target.name[:LONGEST]}.{secrets.token_hex(8)}.part")
+    try:
+        with os.fdopen(_open_locked(beside, mode), "wb") as out:
+            yield StagedFile(out, beside, target)
+    finally:
+        if beside.exists():
+            with suppress(OSError):
+                beside.unlink()
+
+
+def dead_parts(target: Path) -> Iterator[Path]:
+    """Yield the files beside `target` that processes left which were killed while writing it.
+
+    Each is locked until the next one is asked for; files of running processes are passed over.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, ".a.csv.0123456789abcdef.part").touch()
+    ...     Path(folder, ".a.csv.part").touch()  # somebody else's
+    ...     [part.name for part in dead_parts(Path(folder, "a.csv"))]
+    ['.a.csv.0123456789abcdef.part']
+    """
+    yield from _dead_parts(target.parent, re.escape(target.name[:LONGEST]))
+
+
+def remove_dead_parts(folder: Path) -> None:
+    """Remove the files that killed processes left in a directory, whatever they wrote there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, ".a.csv.0123456789abcdef.part").touch()
+    ...     remove_dead_parts(Path(folder))
+    ...     list(Path(folder).iterdir())
+    []
+    """
+    for part in _dead_parts(folder, ".+"):
+        with suppress(OSError):
+            part.unlink()
+
+
+def _dead_parts(folder: Path, names: str) -> Iterator[Path]:
+    pattern = re.compile(rf"\.{names}{ENDING}", re.DOTALL)
+    try:
+        found = sorted(path for path in folder.iterdir() if pattern.fullmatch(path.name))
+    except OSError:
+        return
+    for part in found:
+        with locked_if_free(part) as dead:
+            if dead and part.is_file():
+                yield part
+
+
+def _open_locked(beside: Path, mode: int) -> int:
+    """Open a new file for writing and lock it."""
+    # Opened by hand and not by tempfile, so that the user's umask decides who may read it.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    while True:
+        handle = os.open(beside, flags, mode)
+        try:
+            _lock(handle)
+            if beside.exists():
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # somebody who looks for leftovers was faster than our lock
+
+
+def _lock(handle: int, *, wait: bool = True) -> bool:
+    """Lock a file or a directory; tell whether that can be and nobody else holds it."""
+    if os.name != "posix":
+        return True  # an open file cannot be removed there
+    import fcntl  # noqa: PLC0415  (POSIX only)
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # held, or a file system without locks
+        return False
+    return True
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Lock a file or a directory for the block, unless a process at work holds it: then False.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked_if_free(Path(folder)) as free:
+    ...     with locked_if_free(Path(folder)) as twice:
+    ...         free, twice
+    (True, False)
+    """
+    try:
+        # Whatever may bear the name: no link is followed, no pipe waited for.
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        handle = os.open(path, flags)
+    except OSError:
+        yield False
+        return
+    try:
+        yield _lock(handle, wait=False)
+    finally:
+        os.close(handle)
 
 
 def _flush_directory(directory: Path) -> None:
@@ -143,7 +283,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     locks: list[int] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        while os.name == "posix" and not _lock(folder, locks):
+        while os.name == "posix" and not _lock_directory(folder, locks):
             folder.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
@@ -158,13 +298,11 @@ def alone_in(folder: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def _lock(folder: Path, locks: list[int]) -> bool:
+def _lock_directory(folder: Path, locks: list[int]) -> bool:
     """Wait for the lock of a directory; False if its holder removed the directory meanwhile."""
-    import fcntl  # noqa: PLC0415  (POSIX only)
-
     try:
         locks.append(os.open(folder, os.O_RDONLY))
-        fcntl.flock(locks[-1], fcntl.LOCK_EX)
+        _lock(locks[-1])
         return os.path.samestat(os.fstat(locks[-1]), folder.stat())
     except FileNotFoundError:
         return False
@@ -172,7 +310,5 @@ def _lock(folder: Path, locks: list[int]) -> bool:
 
 def _check_unlocked(locks: list[int]) -> None:
     """Raise BlockingIOError if another process holds the lock that we were waiting for."""
-    if locks:
-        import fcntl  # noqa: PLC0415  (POSIX only)
-
-        fcntl.flock(locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if locks and not _lock(locks[-1], wait=False):
+        raise BlockingIOError

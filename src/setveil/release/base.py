@@ -36,6 +36,9 @@ class Key:
         have the same one.
     removed
         Occurrences that partial suppression deleted: original record and item name.
+    release
+        The identity of the release that it was saved with (:attr:`Manifest.identity
+        <setveil.release.manifest.Manifest.identity>`); empty where it was saved alone.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Key:
     names: tuple[str, ...] = ()
     parts: bool = False
     removed: tuple[tuple[int, str], ...] = ()
+    release: str = ""
 
     def __post_init__(self) -> None:
         records = frozen(self.records, np.int64)

@@ -10,14 +10,14 @@ import numpy as np
 from setveil.data.fractions import share_as_json
 from setveil.data.table import Vocabulary, canonical_order, take_rows
 from setveil.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.release.chunk_store import chunk_rows, chunk_structure, rebuild_chunks
+from setveil.release.chunk_store import LISTS, chunk_rows, chunk_structure, rebuild_chunks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
-from setveil.release.group_store import group_rows, group_structure, rebuild_groups
+from setveil.release.group_store import DEALT, LISTED, group_rows, group_structure, rebuild_groups
 from setveil.release.grouped import GroupedRelease
 from setveil.release.item_channel import ItemChannel
-from setveil.release.manifest import describe_tree, rebuild_tree
+from setveil.release.manifest import NODE, describe_tree, rebuild_tree
 from setveil.release.perturbed import PerturbedRelease
 from setveil.release.records import Records
 from setveil.release.set_generalized import SetGeneralizedRelease
@@ -44,11 +44,14 @@ class Form:
         What goes into the manifest, as JSON values: all that the records alone do not say.
     rebuild
         Returns the release of some records and a structure, or says what is wrong with them.
+    fields
+        The names of all fields that a structure may have, at any depth.
     """
 
     records: Callable[[Any], Records]
     structure: Callable[[Any], dict[str, Any]]
     rebuild: Callable[[Records, Mapping[str, Any]], Release]
+    fields: frozenset[str] = frozenset()
 
 
 def form_of(release: Release) -> Form:
@@ -203,6 +206,7 @@ FORMS: dict[str, Form] = {
         records=lambda release: Records(release.offsets, release.nodes, release.tree.ids),
         structure=_generalized_structure,
         rebuild=_rebuild_generalized,
+        fields=frozenset({"hides", "whole", "nodes", "parts", *NODE}),
     ),
     SuppressedRelease.form: Form(
         records=_item_records, structure=lambda _: {}, rebuild=_rebuild_suppressed
@@ -215,14 +219,19 @@ FORMS: dict[str, Form] = {
         records=_item_records,
         structure=lambda release: {"readable": _readable_names(release)},
         rebuild=_rebuild_encoded,
+        fields=frozenset({"readable"}),
     ),
     SharedRelease.form: Form(
         records=_share_records,
         structure=lambda release: {"k": release.k},
         rebuild=_rebuild_shared,
+        fields=frozenset({"k"}),
     ),
     PerturbedRelease.form: Form(
-        records=_item_records, structure=_channel_structure, rebuild=_rebuild_perturbed
+        records=_item_records,
+        structure=_channel_structure,
+        rebuild=_rebuild_perturbed,
+        fields=frozenset({"beta", "domain", "sizes"}),
     ),
     DisassociatedRelease.form: Form(
         records=_chunk_records,
@@ -230,6 +239,7 @@ FORMS: dict[str, Form] = {
         rebuild=lambda records, structure: rebuild_chunks(
             **_item_rows(records), structure=structure
         ),
+        fields=frozenset({*LISTS, "parts"}),
     ),
     GroupedRelease.form: Form(
         records=_group_records,
@@ -237,6 +247,7 @@ FORMS: dict[str, Form] = {
         rebuild=lambda records, structure: rebuild_groups(
             **_item_rows(records), structure=structure
         ),
+        fields=LISTED | DEALT,
     ),
 }
 """The forms that can be stored, by the name a manifest gives them."""

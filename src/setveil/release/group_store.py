@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from setveil.data.table import Int32Array, Int64Array, Vocabulary
 
-LISTED = {"sizes", "parts", "counts", "whole"}
-DEALT = {"sizes", "sensitive"}
+LISTED = frozenset({"sizes", "parts", "counts", "whole"})
+DEALT = frozenset({"sizes", "sensitive"})
 
 
 def group_rows(release: GroupedRelease) -> tuple[Int64Array, Int32Array]:

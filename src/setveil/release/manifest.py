@@ -23,7 +23,8 @@ VERSION = 1
 
 LARGEST = 2**31
 """No count of a release on one machine reaches this."""
-
+NODE = ("id", "name", "parent", "leaves", "pseudo")
+"""What is said of each node of a published tree."""
 DATA_NAME = re.compile(r"release-([0-9a-f]{16})\.(parquet|jsonl|csv)")
 
 
@@ -64,6 +65,12 @@ class Manifest:
     format: str
     sha256: str
     structure: dict[str, Any]
+
+    @property
+    def identity(self) -> str:
+        """A hash of what a key depends on: the records and how they belong together."""
+        structure = _digest({"form": self.form, "structure": self.structure})
+        return hashlib.sha256(f"{self.sha256} {structure}".encode()).hexdigest()
 
     def to_json(self) -> str:
         """Return the content of ``manifest.json``: the same text for the same release."""

@@ -5,6 +5,10 @@ A release is a directory with a data file, whose name carries the hash of its co
 is the commit. A run that is killed leaves the old release or the new one; what belongs to neither
 is removed by the next write. A run that fails or is interrupted (Ctrl-C) removes what it wrote
 before the commit, and finishes what is left to do after it.
+
+A key is written and flushed beside its place before the commit, and moved there after it. It names
+its release, so that whoever next reads or writes it can finish what a killed run began: the key
+takes its place if its release was committed, and is removed if not.
 """
 
 from __future__ import annotations
@@ -12,16 +16,24 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
-import secrets
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from setveil import __version__
-from setveil.core.files import alone_in, replacing
+from setveil.core.files import (
+    alone_in,
+    dead_parts,
+    locked_if_free,
+    replacing,
+    shown_name,
+    staged_file,
+)
 from setveil.core.untrusted import parse_json, read_arrays, read_file
 from setveil.errors import InputError, ParameterError, ReleaseError, SetveilError
 from setveil.registry import name_of
@@ -34,8 +46,7 @@ from setveil.release.manifest import Manifest
 from setveil.release.parts import content_of, place_parts, remove
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -46,6 +57,8 @@ MANIFEST = "manifest.json"
 NAMES = r"(release-[0-9a-f]{16}\.(parquet|jsonl|csv)|manifest\.json)"
 OURS = re.compile(rf"{NAMES}|\.{NAMES}\.[0-9a-f]{{16}}\.part")
 TRIES = 3
+LISTED = 3
+"""How many names of files a message lists."""
 
 
 def save(
@@ -67,13 +80,14 @@ def save(
     release
         What may be published.
     directory
-        Where to; made if need be. Other files in it are left alone.
+        Where to; made if need be. A directory with anything else in it is refused: a release is
+        published as a whole directory.
     method, params
         How the release was made; `params` must be JSON values and public.
     promise
         The guarantee it keeps, or None.
     force
-        Replace a release that is already there.
+        Replace a release, and a key, that is already there.
     format
         ``"parquet"``, ``"jsonl"`` or ``"csv"``.
     key, key_file
@@ -87,7 +101,7 @@ def save(
     Raises
     ------
     ReleaseError
-        There is a release already, or the directory cannot be written.
+        There is a release already, or other files are, or the directory cannot be written.
 
     Examples
     --------
@@ -106,7 +120,8 @@ def save(
     ('k-anonymity', 2)
     """
     with _in_words(directory):
-        _check_free(Path(directory), force=force)
+        check_place(Path(directory), force=force)
+        check_key_place(key_file, Path(directory), force=force)
         data = encode(form_of(release).records(release), format)
         manifest = _describe(release, data, format, method=method, params=params, promise=promise)
         write(directory, manifest, data, force=force, key=key, key_file=key_file)
@@ -124,9 +139,11 @@ def write(
 ) -> None:
     """Write a release from its manifest and its data file's content."""
     folder = Path(directory)
-    with _in_words(folder), _key_beside(key, key_file, folder) as place_key, alone_in(folder):
-        _check_free(folder, force=force)
-        _commit(folder, manifest, data, place_key)
+    with _in_words(folder), alone_in(folder):
+        check_place(folder, force=force)
+        check_key_place(key_file, folder, force=force)
+        with _key_beside(key, key_file, folder, manifest) as place_key:
+            _commit(folder, manifest, data, place_key)
 
 
 @contextmanager
@@ -140,7 +157,7 @@ def parts_written(
     """
     folder = Path(directory)
     with _in_words(folder), alone_in(folder):
-        _check_free(folder, force=force)
+        check_place(folder, force=force)
         yield lambda manifest, parts: _commit(folder, manifest, parts, lambda: None)
 
 
@@ -268,40 +285,53 @@ def _rebuild(manifest: Manifest, data: bytes) -> Release:
 
 
 def save_key(key: Key, path: str | os.PathLike[str]) -> None:
-    """Write a key, readable by its owner only (mode 0600); a file already there is replaced.
+    """Write a key alone, readable by its owner only (mode 0600); a key already there is replaced.
 
-    Keys stay private, so a directory that holds a release is refused.
+    Keys stay private, so a directory that holds a release is refused. :func:`save` writes a key
+    together with its release: that one is refused where another release is measured with it.
     """
-    _save_key(key, Path(path), called=str(path))
+    target = Path(path)
+    check_key_place(target, force=True)
+    with _key_errors(target), replacing(target, mode=0o600) as out:
+        out.write(_key_content(key))
 
 
-def _save_key(key: Key, target: Path, *, called: str) -> None:
-    """Write a key; `called` is the place that messages name, where `target` is only on the way."""
-    if (target.parent / MANIFEST).exists():
-        raise ParameterError(
-            "a key must not lie beside a release", where=called, fix="choose another place"
-        )
-    sink = io.BytesIO()
+def _key_content(key: Key, place: Path | None = None) -> bytes:
+    """Return the content of a key's file; `place` is the directory of its release."""
     arrays: dict[str, npt.NDArray[Any]] = {"records": key.records}
-    if key.names:  # as JSON: arrays of texts would pad every name to the longest
-        arrays["names"] = np.frombuffer(json.dumps(key.names).encode(), dtype=np.uint8)
+    # As bytes: arrays of texts would pad every name to the longest.
+    texts = {
+        "names": json.dumps(key.names).encode() if key.names else b"",
+        "removed": json.dumps(key.removed).encode() if key.removed else b"",
+        "release": key.release.encode(),
+        "place": b"" if place is None else os.fsencode(place),
+    }
+    for name, text in texts.items():
+        if text:
+            arrays[name] = np.frombuffer(text, dtype=np.uint8)
     if key.parts:
         arrays["parts"] = np.array([True])
-    if key.removed:
-        arrays["removed"] = np.frombuffer(json.dumps(key.removed).encode(), dtype=np.uint8)
+    sink = io.BytesIO()
     np.savez_compressed(sink, allow_pickle=False, **arrays)
+    return sink.getvalue()
+
+
+@contextmanager
+def _key_errors(path: Path) -> Iterator[None]:
     try:
-        _write_whole(target, sink.getvalue(), mode=0o600)
+        yield
     except OSError as error:
         raise ReleaseError(
             f"cannot write the key: {error.strerror or error}",
-            where=called,
+            where=str(path),
             fix="check its directory, the permissions and the space left",
         ) from None
 
 
-def load_key(path: str | os.PathLike[str]) -> Key:
-    """Read a key that :func:`save_key` wrote.
+def load_key(path: str | os.PathLike[str], release: str | os.PathLike[str] | None = None) -> Key:
+    """Read a key that :func:`save_key` or :func:`save` wrote.
+
+    With the directory of a release a key that was saved with another one is refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -309,13 +339,26 @@ def load_key(path: str | os.PathLike[str]) -> Key:
     ...     load_key(Path(folder) / "visits.key").records.tolist()
     [1, 0]
     """
+    finish_key(path)
+    key = _read_key(path)
+    if release is not None and key.release not in {"", load_manifest(release).identity}:
+        raise ReleaseError(
+            "the key belongs to another release",
+            where=str(path),
+            fix="name the key that `setveil anonymize --key` wrote with this release",
+        )
+    return key
+
+
+def _read_key(path: str | os.PathLike[str]) -> Key:
     fix = "name the file that `setveil anonymize --key` wrote"
     try:
-        arrays = read_arrays(path, ["records", "names", "parts", "removed"])
+        arrays = read_arrays(path, ["records", "names", "parts", "removed", "release"])
         records = arrays["records"]
         names = parse_json(arrays["names"].tobytes()) if "names" in arrays else []
         parts = "parts" in arrays
         removed = parse_json(arrays["removed"].tobytes()) if "removed" in arrays else []
+        release = arrays["release"].tobytes().decode("ascii") if "release" in arrays else ""
     except OSError as error:
         raise ReleaseError(
             f"the key cannot be read: {error.strerror or error}", where=str(path)
@@ -328,7 +371,13 @@ def load_key(path: str | os.PathLike[str]) -> Key:
     named = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not (whole and named and isinstance(removed, list) and all(map(_is_occurrence, removed))):
         raise ReleaseError("the key is damaged or no key", where=str(path), fix=fix)
-    return Key(records=records, names=tuple(names), parts=parts, removed=tuple(map(tuple, removed)))
+    return Key(
+        records=records,
+        names=tuple(names),
+        parts=parts,
+        removed=tuple(map(tuple, removed)),
+        release=release,
+    )
 
 
 def _is_occurrence(value: object) -> bool:
@@ -340,25 +389,102 @@ def _is_occurrence(value: object) -> bool:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _check_free(folder: Path, *, force: bool) -> None:
-    """Refuse a place that is taken, before any work is done."""
+def check_place(folder: Path, *, force: bool) -> None:
+    """Refuse a place for a release that is taken, before any work is done.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "visits.csv").touch()
+    ...     check_place(Path(folder), force=True)
+    Traceback (most recent call last):
+    setveil.errors.ReleaseError: ...: the directory holds other files (visits.csv)...
+    """
     if folder.exists() and not folder.is_dir():
         raise ReleaseError(
             "this is a file, but a release is a directory", where=str(folder), fix="name another"
         )
     there = folder / MANIFEST
-    if not there.exists():
-        return
-    if not force:
-        raise ReleaseError(
-            "there is a release already", where=str(folder), fix="pass force=True (--force)"
-        )
-    if b'"setveil"' not in there.read_bytes():
+    if there.exists() and b'"setveil"' not in read_file(there, inside=folder):
         raise ReleaseError(
             f"the {MANIFEST} in this directory is not setveil's, so it is not replaced",
             where=str(folder),
             fix="choose another directory",
         )
+    others = foreign_names(folder)
+    if others:
+        raise ReleaseError(
+            f"the directory holds other files ({listed(others)}), and a release is published as "
+            "a whole directory",
+            where=str(folder),
+            fix="name a new or an empty directory",
+        )
+    if there.exists() and not force:
+        raise ReleaseError(
+            "there is a release already", where=str(folder), fix="pass force=True (--force)"
+        )
+
+
+def foreign_names(folder: Path) -> list[str]:
+    """Return the names in a directory that no write of a release gives to a file, sorted."""
+    there = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path.name for path in there if not OURS.fullmatch(path.name))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names of a list as a message says them.
+
+    >>> listed(["a.csv", "b.csv", "c.csv", "d.csv"])
+    'a.csv, b.csv, c.csv and 1 more'
+    """
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(map(shown_name, names[:LISTED])) + more
+
+
+def check_key_place(
+    key_file: str | os.PathLike[str] | None, folder: Path | None = None, *, force: bool
+) -> None:
+    """Refuse a place for a key that would publish it or cost a file that is no key."""
+    if key_file is None:
+        return
+    target = Path(key_file)
+    if folder is not None and folder.resolve() in target.resolve().parents:
+        raise ParameterError(
+            "a key must not lie in a release", where=str(target), fix="choose another place"
+        )
+    if (target.parent / MANIFEST).exists():
+        raise ParameterError(
+            "a key must not lie beside a release", where=str(target), fix="choose another place"
+        )
+    if not target.exists():
+        return
+    if target.is_dir():
+        raise ReleaseError(
+            "this is a directory, but a key is a file", where=str(target), fix="name another"
+        )
+    if not force:
+        raise ReleaseError(
+            "there is a file already", where=str(target), fix="pass force=True (--force)"
+        )
+    if not is_key(target) and not (target.is_file() and target.stat().st_size == 0):
+        raise ReleaseError(
+            "this is not a key, so it is not replaced",
+            where=str(target),
+            fix="name another file, or remove this one first",
+        )
+
+
+def is_key(path: Path) -> bool:
+    """Tell by its first bytes whether a file is a key, whole or not.
+
+    >>> is_key(Path("nowhere"))
+    False
+    """
+    if not path.is_file():  # a pipe must not be read
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(64)
+        return head.startswith(b"PK\x03\x04") and head.startswith(b"records.npy", 30)
+    return False
 
 
 def _commit(
@@ -385,36 +511,99 @@ def _commit(
 def _finish(folder: Path, manifest: Manifest, place_key: Callable[[], None]) -> None:
     """Do what is left to do after the commit; doing it twice does no harm."""
     place_key()
-    for path in folder.iterdir():
-        if OURS.fullmatch(path.name) and path.name not in {manifest.file, MANIFEST}:
-            remove(path)
+    _remove_leftovers(folder, {manifest.file, MANIFEST})
+
+
+def _remove_leftovers(folder: Path, kept: set[str]) -> list[str]:
+    """Remove what writes of a release left in a directory; return the names."""
+    gone = [
+        path
+        for path in sorted(folder.iterdir())
+        if OURS.fullmatch(path.name) and path.name not in kept
+    ]
+    for path in gone:
+        remove(path)
+    return [path.name for path in gone]
+
+
+def remove_leftovers(directory: str | os.PathLike[str]) -> list[str]:
+    """Remove what a killed run left in the directory of a release; return the names.
+
+    Nothing is touched while another process writes there, or where it may not be. A directory
+    that then holds no release is removed if it is empty.
+    """
+    folder = Path(directory).resolve()
+    gone: list[str] = []
+    with locked_if_free(folder) as free, suppress(OSError, ReleaseError):
+        if not free:
+            return []
+        if (folder / MANIFEST).exists():
+            gone = _remove_leftovers(folder, {load_manifest(folder).file, MANIFEST})
+        else:
+            gone = _remove_leftovers(folder, set())
+            folder.rmdir()
+    return gone
 
 
 @contextmanager
 def _key_beside(
-    key: Key | None, key_file: str | os.PathLike[str] | None, folder: Path
+    key: Key | None, key_file: str | os.PathLike[str] | None, folder: Path, manifest: Manifest
 ) -> Iterator[Callable[[], None]]:
     """Write a key beside its place; what is handed out moves it there."""
     if key is None or key_file is None:
         yield lambda: None
         return
     target = Path(key_file)
-    if folder.resolve() in target.resolve().parents:
-        raise ParameterError(
-            "a key must not lie in a release", where=str(target), fix="choose another place"
-        )
-    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    finish_key(target)
+    content = _key_content(replace(key, release=manifest.identity), folder.resolve())
+    with ExitStack() as stack:
+        with _key_errors(target):
+            staged = stack.enter_context(staged_file(target, mode=0o600))
+            staged.out.write(content)
+            staged.flush()
+        yield staged.place
 
-    def place() -> None:
-        if beside.exists():
-            beside.replace(target)
 
+def finish_key(path: str | os.PathLike[str]) -> None:
+    """Finish what a run began that was killed while it wrote a key.
+
+    The key takes its place if the release that it names was committed, and is removed if not. It
+    stays where it is as long as that cannot be told, because there is no such directory any more.
+    """
+    target = Path(path)
+    for part in dead_parts(target):
+        with suppress(OSError, InputError):
+            named = _named_release(part)
+            if named is None:
+                part.unlink()
+            elif named.place.is_dir():
+                _settle_key(part, target, named)
+
+
+class _NamedRelease(NamedTuple):
+    place: Path
+    identity: str
+
+
+def _named_release(part: Path) -> _NamedRelease | None:
+    """Return the release that a key names; None if it is no key, or not whole."""
     try:
-        _save_key(key, beside, called=str(target))
-        yield place
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+        arrays = read_arrays(part, ["records", "release", "place"])
+        place, identity = (arrays[name].tobytes() for name in ("place", "release"))
+    except (ValueError, KeyError):
+        return None
+    return _NamedRelease(Path(os.fsdecode(place)), identity.decode("ascii", "replace"))
+
+
+def _settle_key(part: Path, target: Path, named: _NamedRelease) -> None:
+    try:
+        committed = load_manifest(named.place).identity == named.identity
+    except ReleaseError:  # there is none, or one that nobody can read
+        committed = False
+    if committed:
+        part.replace(target)
+    else:
+        part.unlink()
 
 
 def _write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:

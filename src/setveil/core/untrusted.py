@@ -61,6 +61,8 @@ TEXT_BYTES = 64
 LIST_BYTES = 64
 OBJECT_BYTES = 240
 MARKS = bytes(sorted(set(range(256)) - set(b'[]{}"')))
+KEY = rb"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+LONG_KEY = re.compile(rb"(?<![A-Za-z0-9_-])%b(?:[ \t]*\.[ \t]*%b){%d}" % (KEY, KEY, DEPTH_LIMIT))
 HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -353,6 +355,9 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     """
     import tomllib  # noqa: PLC0415  (start-up time)
 
+    deep = f"more than {DEPTH_LIMIT} tables or lists stand inside each other"
+    if LONG_KEY.search(content):  # for which the parser takes the square of its length
+        raise ValueError(deep)
     try:
         found = tomllib.loads(content.decode("utf-8-sig"))
         level: list[Any] = [found]
@@ -361,7 +366,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     except RecursionError:
         level = [None]
     if level:
-        raise ValueError(f"more than {DEPTH_LIMIT} tables or lists stand inside each other")
+        raise ValueError(deep)
     return found
 
 

@@ -80,7 +80,7 @@ class Vectors:
         (<Vectors: 2 words, 2 dimensions>, ('cold',))
         """
         wanted = None if terms is None else {form.encode() for t in terms for form in _forms(t)}
-        with Source(path) as source:
+        with Source(path, waits=False) as source:
             if not source.head.startswith(ZIP_MAGIC):
                 source.refuse_foreign()
                 return _from_text(source, wanted)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
 from setveil.core.files import shown_name
-from setveil.core.untrusted import TABLE_LIMIT, check_size
+from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file
 from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ class Readable(Protocol):
 class Source:
     r"""The decompressed bytes of a file, or of standard input for ``-``, read once from the start.
 
+    Data that the user names may also come from a named pipe, for which is waited; other files
+    must be regular ones (``waits=False``).
+
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.txt.gz")
@@ -114,9 +117,16 @@ class Source:
     ('cp1252', 'Käse,Möhre\n')
     """
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str | None = UNICODE) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        encoding: str | None = UNICODE,
+        *,
+        waits: bool = True,
+    ) -> None:
         named = "" if encoding is None or encoding == UNICODE else checked_encoding(encoding)
         self.path = path
+        self.waits = waits
         self.name = shown_name(path)
         self.is_stdin = os.fspath(path) == "-"
         self._raw = self._open()
@@ -174,7 +184,7 @@ class Source:
         try:
             if Path(self.path).is_dir():
                 raise InputError("this is a directory", where=self.name, fix="name a file in it")
-            return Path(self.path).open("rb")
+            return Path(self.path).open("rb") if self.waits else open_file(self.path)
         except FileNotFoundError:
             raise InputError(
                 "there is no such file", where=self.name, fix="check the path"

@@ -184,7 +184,7 @@ def read_taxonomy(
         raise ParameterError(
             f"delimiter={delimiter!r} is not known", fix="give one character, no quote"
         )
-    with Source(path) as source:
+    with Source(path, waits=False) as source:
         source.refuse_foreign()
         where, text = source.name, _decoded(source)
     dialect = dialect_of(text) if format is None else format

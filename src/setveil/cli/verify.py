@@ -123,6 +123,7 @@ def verify(
 
 def _published_names(directory: "Path", published: Any) -> "Iterator[str]":
     """Return all names that a release shows: of items, of members of sets, of its tree."""
+    from setveil.release.generalized import GeneralizedRelease
     from setveil.release.set_generalized import SetGeneralizedRelease
     from setveil.release.set_labels import members_of
     from setveil.release.store import load_manifest
@@ -131,8 +132,9 @@ def _published_names(directory: "Path", published: Any) -> "Iterator[str]":
     vocabulary = getattr(published, "vocabulary", None)
     for label in () if vocabulary is None else vocabulary.names:
         yield from members_of(label) if manifest.form == SetGeneralizedRelease.form else [label]
-    for node in manifest.structure.get("nodes", ()):
-        yield from (node["id"], node["name"])
+    if manifest.form == GeneralizedRelease.form:  # of other forms nobody has checked such a field
+        for node in manifest.structure["nodes"]:
+            yield from (node["id"], node["name"])
 
 
 def _variants(asked: "list[Guarantee]", names: "Iterable[str]") -> dict[str, str]:

@@ -25,6 +25,7 @@ GROUPS = {
     "Relatedness": "benchmarks.relatedness",
     "Elimination": "benchmarks.elimination",
     "Disassociation": "benchmarks.disassociation",
+    "Large releases": "benchmarks.scale",
     "CAHD": "benchmarks.cahd",
     "Audits": "benchmarks.audits",
     "Spark": "benchmarks.spark",

@@ -1,20 +1,34 @@
 """Releases that are large: memory, and questions that would take hours."""
 
 import io
+import re
+import subprocess
+import sys
+import time
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.km import violations
+from tests.strategies import tables
 from tests.unit.disassociated_instances import instances, releases
 
+from setveil.data import TransactionTable
+from setveil.data.table import Vocabulary
 from setveil.errors import ReleaseError
-from setveil.guarantee import Disassociated
-from setveil.release import encoding, publish_disassociated
+from setveil.guarantee import Disassociated, KmAnonymity, km_anonymity
+from setveil.release import (
+    encoding,
+    publish_disassociated,
+    publish_suppressed,
+    published_rows,
+)
 from setveil.release.encoding import FORMATS, decode, encode
 from setveil.release.forms import form_of
 from setveil.release.records import Records
+from setveil.release.store import save
 
 ROWS = st.lists(st.lists(st.sampled_from(["flu", "gout", "é\u2028\n", '"', "mumps"]), max_size=5))
 
@@ -93,3 +107,145 @@ def test_records_cut_in_batches_give_the_same_release(case):
     assert encode(form.records(parts), "jsonl") == encode(form.records(whole), "jsonl")
     assert form.structure(parts) == form.structure(whole)
     assert np.array_equal(again.records, key.records)
+
+
+# --- questions that would take hours --------------------------------------------------------------
+
+
+def table_of(held):
+    """Return a table from a matrix of records and items."""
+    offsets = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
+    names = tuple(f"item {number:06}" for number in range(held.shape[1]))
+    return TransactionTable(
+        offsets=offsets,
+        items=np.nonzero(held)[1].astype(np.int32),
+        vocabulary=Vocabulary(names=names),
+    )
+
+
+def dense(records, items, share):
+    return table_of(np.random.default_rng(3).random((records, items)) < share)
+
+
+def test_five_records_of_100_000_items_are_decided_at_once():
+    table = table_of(np.ones((5, 100_000), dtype=bool))
+    started = time.process_time()
+    verdict = KmAnonymity(k=5, m=10).check(table)
+    assert verdict.holds
+    assert verdict.exact
+    assert not KmAnonymity(k=6, m=10).check(table).holds
+    assert time.process_time() - started < 20  # it took 217 s to give up
+
+
+def test_too_many_sets_are_foreseen_and_the_ways_on_are_named():
+    started = time.process_time()
+    verdict = KmAnonymity(k=2, m=10, work=10**9).check(dense(200, 300, 0.95))
+    assert time.process_time() - started < 10
+    assert verdict.holds
+    assert not verdict.exact
+    assert "too many to count" in verdict.reason
+    largest = int(re.search(r"ask for at most m=(\d+), which can be decided", verdict.reason)[1])
+    assert largest < 10
+    assert "work=..." in verdict.reason
+    assert KmAnonymity(k=2, m=largest, work=10**9).check(dense(200, 300, 0.95)).exact
+
+
+def test_a_rare_pair_is_found_though_larger_sets_are_too_many():
+    held = np.ones((200, 300), dtype=bool)
+    held[:195, 0] = False
+    held[5:, 1] = np.random.default_rng(1).random(195) < 0.9
+    held[:5, 1] = False
+    held[0, 1] = True  # items 0 and 1 are together in one record only
+    held[:, 2:] = np.random.default_rng(2).random((200, 298)) < 0.95
+    held[195:, 0] = True
+    held[195:199, 1] = False
+    held[199, 1] = True
+    verdict = KmAnonymity(k=2, m=10, work=10**9).check(table_of(held))
+    assert not verdict.holds
+    assert verdict.exact
+    assert any(w.items == ("item 000000", "item 000001") for w in verdict.witnesses)
+
+
+def test_a_rare_set_beyond_what_is_counted_is_met_by_a_quick_search():
+    verdict = KmAnonymity(k=120, m=10, work=10**9).check(dense(200, 300, 0.95))
+    assert not verdict.holds
+    assert verdict.exact
+    table = dense(200, 300, 0.95)
+    items = [table.vocabulary.number(name) for name in verdict.witnesses[0].items]
+    having = sum(set(row) >= set(verdict.witnesses[0].items) for row in table)
+    assert len(items) <= 10
+    assert having == verdict.witnesses[0].support < 120
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_estimate_of_work_is_near_the_work(monkeypatch, seed):
+    held = np.random.default_rng(seed).random((120, 40)) < 0.6
+    ranked = km_anonymity.Ranked.of(published_rows(table_of(held)))
+    real = []
+    for size in range(2, 6):
+        _, steps, done = km_anonymity.count_rare(ranked, size, 1, steps=0, work=10**12)
+        real.append(steps)
+        assert done
+    bound = km_anonymity.FEW
+    monkeypatch.setattr(km_anonymity, "FEW", real[-1] // 10)
+    assert bound > real[-1]
+    ahead = km_anonymity.places_ahead(ranked, 5, 1)
+    assert all(0.5 < found / wanted < 2 for found, wanted in zip(ahead, real, strict=True))
+
+
+@settings(max_examples=60)
+@given(tables(max_rows=6, max_items=6), st.integers(2, 4), st.integers(2, 6), st.integers(1, 3))
+def test_nothing_that_is_foreseen_makes_a_verdict_wrong(table, k, m, copies):
+    rows = table.to_rows() * copies
+    again = TransactionTable.from_rows(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(km_anonymity, "FEW", 0)  # everything is estimated
+        for work in (1, 30, 10**9):
+            verdict = KmAnonymity(k=k, m=m, work=work).check(again)
+            rare = violations(rows, k, m)
+            assert not verdict.exact or verdict.holds == (not rare)
+            assert verdict.exact or verdict.holds
+            for witness in verdict.witnesses:
+                assert rare[tuple(sorted(witness.items))] == witness.support
+    assert verdict.exact
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+PEAK = """
+import sys
+from pathlib import Path
+from setveil.release.store import load_release, save
+
+def peak():
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+folder = Path(sys.argv[1])
+small = load_release(folder / "small")
+save(small, folder / "again", method="m", params={}, promise=None)
+found = []
+Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+before = peak()
+whole = load_release(folder / "whole")
+found.append((peak() - before) / len(whole))
+Path("/proc/self/clear_refs").write_text("5")
+before = peak()
+save(whole, folder / "again", method="m", params={}, promise=None, force=True)
+found.append((peak() - before) / len(whole))
+print(*found)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are reset by /proc")
+def test_memory_for_each_record_of_a_release(tmp_path):
+    held = np.random.default_rng(5).random((400_000, 40)) < 0.16
+    for name, some in (("whole", held), ("small", held[:1_000])):
+        release, _ = publish_suppressed(table_of(some), np.ones(40, dtype=bool))
+        save(release, tmp_path / name, method="m", params={}, promise=None)
+    command = [sys.executable, "-P", "-c", PEAK, str(tmp_path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    load, again = map(float, done.stdout.split())
+    # A record has six items. As lists of texts it took 1,033 bytes to load and 350 to save.
+    assert load < 600
+    assert again < 320

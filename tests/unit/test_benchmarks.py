@@ -12,6 +12,7 @@ from benchmarks import (
     query_log,
     read,
     relatedness,
+    scale,
     spark,
     text,
 )
@@ -56,6 +57,7 @@ def test_kernel_and_plain_python_cluster_alike():
         query_log.sharing,
         read.run,
         relatedness.run,
+        scale.run,
         text.run,
     ],
 )

@@ -146,7 +146,7 @@ def test_too_much_work_is_said():
     assert KmAnonymity(k=3, m=4).check(table).holds
     verdict = KmAnonymity(k=3, m=4, work=400).check(table)
     assert (verdict.holds, verdict.exact) == (True, False)
-    assert "reading 400 places did not suffice" in verdict.reason
+    assert "reading 400 places does not suffice" in verdict.reason
     assert "work=..." in verdict.reason
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.data.table import canonical_order, take_rows
 from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.literature import TERROVITIS_2008
 from setveil.registry import register
 from setveil.release.published import published_rows
+from setveil.release.rows import neighbour_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +30,24 @@ SHOWN = 20
 
 BATCH = 10_000_000
 """About how many places are read between two returns to Python, where Ctrl-C is heard."""
+
+FEW = 200_000_000
+"""So many places are read in less than a second; an estimate reads no more."""
+
+PATHS = 64
+"""How many random paths of the search an estimate follows."""
+
+SEARCHES = 256
+"""From how many items on, the rarest first, a quick search looks for a rare set."""
+
+SOON = 50
+"""What takes less than one part in so many of the work allowed is counted in any case."""
+
+LONG = 1e15
+"""Numbers from here on are shown by their order alone."""
+
+CERTAIN = 2
+"""By how much an estimate must exceed the work allowed before a check is not even begun."""
 
 
 @register(
@@ -56,8 +77,9 @@ class KmAnonymity:
     m
         Greatest number of items someone may know.
     work
-        Most places of records that are read before the check gives up. A verdict that gave up
-        is marked as not exact; this depends on the release alone and not on the clock.
+        Most places of records that are read before the check gives up. Where an estimate says
+        beforehand that far more would be needed, only what is quick is tried. A verdict that gave
+        up is marked as not exact; this depends on the release alone and not on the clock.
 
     Examples
     --------
@@ -101,15 +123,63 @@ class KmAnonymity:
             reason = "no record has an item, so no itemset is rare"
             return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
         ranked = Ranked.of(rows)
-        least = int(ranked.supports.min())
-        if least < self.k:
+        if ranked.supports.min() < self.k:
             rare = np.flatnonzero(ranked.supports < self.k)
             shown = rare[:SHOWN]
             found = Rare(len(rare), ranked.supports[shown], shown[:, None], len(ranked.supports))
             return self.violated(rows.names, ranked.numbers, found, stopped=False)
-        steps, checked = 0, len(ranked.supports)
+        return self._check_sets(rows, ranked)
+
+    def _check_sets(self, rows: PublishedRows, ranked: Ranked) -> Verdict:
+        """Check sets of two and more items, where no single item is rare."""
         # With k = 1 nothing that occurs is rare.
         most = min(self.m, int(rows.lengths.max())) if self.k > 1 else 1
+        ahead = places_ahead(ranked, most, self.k)
+        largest = self.largest_counted(ahead, most)
+        fewer = without_twins(rows, ranked) if sum(ahead) > self.work / SOON else None
+        if fewer is not None:
+            # Items that the same records hold are as good as one for the smallest rare sets.
+            verdict = self.check_rows(fewer)
+            if verdict.holds and verdict.exact:
+                return self.kept(len(ranked.supports), len(rows), verdict.checked)
+            if verdict.holds or largest < most:
+                return verdict if verdict.holds else _at_least(verdict)
+        counted = self._count(rows, ranked, largest)
+        if largest == most or not (counted.holds and counted.exact):
+            return counted
+        return self._search(rows, ranked, most, ahead, counted.checked)
+
+    def _search(
+        self,
+        rows: PublishedRows,
+        ranked: Ranked,
+        most: int,
+        ahead: Sequence[float],
+        checked: int,
+    ) -> Verdict:
+        """Look for a rare set larger than those that were counted, where these keep the promise."""
+        largest = self.largest_counted(ahead, most)
+        found = quick_search(ranked, most, self.k)
+        if found is not None:
+            return self._met(rows.names, ranked.numbers, found, largest)
+        return self._too_many(largest + 1, ahead, checked)
+
+    def largest_counted(self, ahead: Sequence[float], most: int) -> int:
+        """Return up to which size sets are counted, from estimates for each size from 2 on.
+
+        Where those for all sizes far exceed the work allowed, only the sizes that take little of
+        it are counted: the promise can then be found broken, but not kept.
+
+        >>> KmAnonymity(k=2, m=4, work=1_000).largest_counted([5, 200, 9_000], 4)
+        2
+        """
+        if sum(ahead) <= CERTAIN * self.work:
+            return most
+        return 1 + int(np.searchsorted(np.cumsum(ahead), self.work / SOON, side="right"))
+
+    def _count(self, rows: PublishedRows, ranked: Ranked, most: int) -> Verdict:
+        """Count the sets of 2 to `most` items, one size after the other."""
+        steps, checked = 0, len(ranked.supports)
         for size in range(2, most + 1):
             found, steps, done = count_rare(ranked, size, self.k, steps=steps, work=self.work)
             checked += found.checked
@@ -117,7 +187,38 @@ class KmAnonymity:
                 return self.violated(rows.names, ranked.numbers, found, stopped=not done)
             if not done:
                 return self.undecided(size, checked)
+            if not found.checked:
+                break  # all of these sets have the records of a smaller one; so have larger ones
         return self.kept(len(ranked.supports), len(rows), checked)
+
+    def _too_many(self, size: int, ahead: Sequence[float], checked: int) -> Verdict:
+        """Return the verdict where the sets from a size on are too many to be counted."""
+        within = 1 + int(np.searchsorted(np.cumsum(ahead), self.work, side="right"))
+        head = f"sets of {size} items" if size > 2 else "pairs of items"
+        smaller = f"sets of at most {size - 1} items" if size > 2 else "single items"
+        less = f"ask for at most m={within}, which can be decided, or " if within > 1 else ""
+        return Verdict(
+            holds=True,
+            exact=False,
+            reason=f"{smaller} keep the promise, and quick searches found no rare set, but sets "
+            f"of up to {self.m} items are too many to count: for {head} alone about "
+            f"{_rounded(ahead[size - 2])} places of records would have to be read, and "
+            f"{self.work:,} are allowed for all sizes. To decide it, {less}raise work "
+            f"(km:k={self.k},m={self.m},work=...)",
+            checked=checked,
+        )
+
+    def _met(self, names: Sequence[str], numbers: Int64Array, found: Rare, counted: int) -> Verdict:
+        """Return the verdict where a quick search met a rare set larger than those counted."""
+        verdict = self.violated(names, numbers, found, stopped=True)
+        size = found.itemsets.shape[1]
+        smaller = f"sets of at most {counted} items" if counted > 1 else "single items"
+        return replace(
+            verdict,
+            reason=f"at least one {_noun(size, one=True)} occurs in fewer than {self.k} records, "
+            f"in {found.supports[0]:,}; {smaller} do not (a quick search found it; there are too "
+            "many sets to count them all)",
+        )
 
     def kept(self, n_items: int, records: int, checked: int) -> Verdict:
         """Return the verdict where no set is rare."""
@@ -133,7 +234,7 @@ class KmAnonymity:
             holds=True,
             exact=False,
             reason=f"sets of fewer than {size} items keep the promise, but reading "
-            f"{self.work:,} places did not suffice to count all sets of {size}; none of "
+            f"{self.work:,} places does not suffice to count all sets of {size}; none of "
             f"those counted is rare. Raise work (km:k={self.k},m={self.m},work=...) to "
             "go on",
             checked=checked,
@@ -253,10 +354,7 @@ def count_rare(
     state = np.zeros(3, dtype=np.int64)
     state[STEPS] = steps
     # What stands behind an occurrence is about what one item costs.
-    behind = np.concatenate(
-        [[0], np.cumsum((ranked.ends - np.arange(len(ranked.ends)))[ranked.occurrences])]
-    )
-    cost = behind[ranked.occurrence_offsets]
+    cost = _places_behind(ranked)
     first, until = roots or (0, len(ranked.supports))
     done = True
     while first < until and done:
@@ -270,6 +368,117 @@ def count_rare(
     shown = min(int(state[FOUND]), SHOWN)
     found = Rare(int(state[FOUND]), supports[:shown], itemsets[:shown], int(state[SETS]))
     return found, int(state[STEPS]), done
+
+
+def places_ahead(
+    ranked: Ranked, most: int, k: int, roots: tuple[int, int] | None = None
+) -> list[float]:
+    """Estimate for each size from 2 to `most` how many places :func:`count_rare` will read.
+
+    The list is empty where they are certainly few: counting then takes no longer than asking. The
+    estimate follows a few random paths of the search; it depends on the records alone.
+
+    >>> from setveil.data import TransactionTable
+    >>> rows = published_rows(TransactionTable.from_rows([["a", "b"], ["a", "c"], ["a", "d"]]))
+    >>> places_ahead(Ranked.of(rows), 2, 1)
+    []
+    """
+    first, until = roots or (0, len(ranked.supports))
+    ends = np.flatnonzero(np.diff(ranked.ends, prepend=-1, append=-1))
+    lengths, records = np.unique(np.diff(ends), return_counts=True)
+    # A record of n items has C(n, i) sets of i items; behind each stand at most n places.
+    bound = records * lengths.astype(float)
+    total = 0.0
+    for i in range(most - 1):
+        bound *= (lengths - i) / (i + 1)
+        total += float(bound.sum())
+        if total * most > FEW:
+            return list(accumulate(_probed(ranked, most, k, first, until)))
+    return []
+
+
+def _probed(ranked: Ranked, most: int, k: int, first: int, until: int) -> list[float]:
+    """Estimate how many places stand behind the itemsets of 1, 2, … items."""
+    from setveil.kernels.km_check import probe_itemsets  # noqa: PLC0415
+
+    costs = np.diff(_places_behind(ranked))[first:until]
+    if most == 2:
+        return [float(costs.sum())]
+    rng = np.random.default_rng(0)
+    roots = np.searchsorted(np.cumsum(costs), rng.random(PATHS) * costs.sum(), side="right")
+    levels, rarest = np.zeros(most - 1), np.full(most, -1, dtype=np.int32)
+    done, _ = probe_itemsets(
+        ranked.items, ranked.ends, ranked.occurrence_offsets, ranked.occurrences, roots + first,
+        costs.sum() / costs[roots], rng.random((PATHS, most)), k, FEW, levels, rarest,
+    )  # fmt: skip
+    return [float(level) / done for level in levels]
+
+
+def quick_search(ranked: Ranked, most: int, k: int) -> Rare | None:
+    """Look for a rare set of at most `most` items: always on with the rarest extension.
+
+    >>> from setveil.data import TransactionTable
+    >>> rows = published_rows(TransactionTable.from_rows([["a", "b"], ["a", "b"], ["a"], ["b"]]))
+    >>> found = quick_search(Ranked.of(rows), 2, 3)
+    >>> found.supports.tolist(), found.itemsets.tolist()
+    ([2], [[0, 1]])
+    """
+    from setveil.kernels.km_check import probe_itemsets  # noqa: PLC0415
+
+    roots = np.arange(min(len(ranked.supports), SEARCHES))
+    rarest = np.full(most, -1, dtype=np.int32)
+    _, support = probe_itemsets(
+        ranked.items, ranked.ends, ranked.occurrence_offsets, ranked.occurrences, roots,
+        np.ones(len(roots)), np.zeros((len(roots), 0)), k, FEW, np.zeros(most - 1), rarest,
+    )  # fmt: skip
+    if support < 0:
+        return None
+    return Rare(1, np.array([support]), rarest[None, rarest >= 0], 1)
+
+
+def without_twins(rows: PublishedRows, ranked: Ranked) -> PublishedRows | None:
+    """Return the rows with one of all items that the same records hold; None if all differ.
+
+    >>> from setveil.data import TransactionTable
+    >>> rows = published_rows(TransactionTable.from_rows([["a", "b", "c"], ["a", "b"]]))
+    >>> fewer = without_twins(rows, Ranked.of(rows))
+    >>> [fewer.names[i] for i in fewer.items.tolist()]
+    ['a', 'c', 'a']
+    """
+    record = np.repeat(np.arange(len(rows), dtype=np.int32), rows.lengths)
+    held = record[ranked.occurrences]
+    order = canonical_order(ranked.occurrence_offsets, held)
+    same = neighbour_order(*take_rows(ranked.occurrence_offsets, held, order)) == 0
+    if not same.any():
+        return None
+    keep = np.ones(len(rows.names), dtype=bool)
+    keep[ranked.numbers[order[1:][same]]] = False
+    left = keep[rows.items]
+    offsets = np.concatenate([[0], np.cumsum(left)])[rows.offsets]
+    return replace(rows, offsets=offsets, items=rows.items[left])
+
+
+def _places_behind(ranked: Ranked) -> Int64Array:
+    """Return the running sum, over items, of the places that stand behind their occurrences."""
+    behind = np.cumsum((ranked.ends - np.arange(len(ranked.ends)))[ranked.occurrences])
+    return np.concatenate([[0], behind])[ranked.occurrence_offsets]
+
+
+def _rounded(number: float) -> str:
+    """Return the order of a large number.
+
+    >>> _rounded(4.4e11), _rounded(3e40)
+    ('400,000,000,000', '10^40')
+    """
+    if number < LONG:
+        return f"{int(float(f'{number:.1g}')):,}"
+    return f"10^{int(np.log10(min(number, np.finfo(float).max)))}"
+
+
+def _at_least(verdict: Verdict) -> Verdict:
+    """Return a verdict that says of the number it begins with that it may be larger."""
+    least = "" if verdict.reason.startswith("at least") else "at least "
+    return replace(verdict, reason=least + verdict.reason)
 
 
 def _noun(size: int, one: bool) -> str:

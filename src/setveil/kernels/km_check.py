@@ -16,7 +16,7 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array
+    from setveil.kernels.types import FloatArray, Int32Array, Int64Array
 
 FOUND, STEPS, SETS = range(3)
 LENGTH, ITEM, START, END, SUPPORT, FRAME = range(6)
@@ -209,3 +209,129 @@ def rare_itemsets(
             for i in range(n_touched):
                 counts[touched[i]] = 0
     return True
+
+
+@compiled
+def probe_itemsets(
+    items: Int32Array,
+    ends: Int64Array,
+    occurrence_offsets: Int64Array,
+    occurrences: Int64Array,
+    roots: Int64Array,
+    weights: FloatArray,
+    draws: FloatArray,
+    k: int,
+    limit: int,
+    levels: FloatArray,
+    rarest: Int32Array,
+) -> tuple[int, int]:
+    """Go down the search of :func:`rare_itemsets` on single paths, to tell how large it is.
+
+    This is Knuth's estimate of the size of a tree (1975): a path goes from an itemset to one of
+    its extensions at random, and what it meets is weighted by one over the chance to get there.
+    The mean over paths is then right for each level. Extensions are chosen in proportion to the
+    places that they have behind them. Where `draws` has no columns, the rarest is taken instead.
+
+    Parameters
+    ----------
+    items, ends, occurrence_offsets, occurrences
+        As for :func:`rare_itemsets`.
+    roots, weights
+        For each path its first item, and one over the chance that it was chosen.
+    draws
+        For each path and each step a random number from 0 to 1.
+    k
+        Least support that is not rare.
+    limit
+        When so many places have been read, no path goes on.
+    levels
+        Receives for itemsets of 1, 2, … items how many places are behind them, summed over paths.
+    rarest
+        Receives the smallest rare itemset that was met, then -1.
+
+    Returns
+    -------
+    tuple of int
+        How many paths were gone, and the support of the rare itemset (-1 if there is none).
+
+    Examples
+    --------
+    >>> levels, rarest = np.zeros(1), np.full(2, -1, np.int32)
+    >>> probe_itemsets(np.array([0, 2, 1, 2, 1, 2], np.int32), np.array([2, 2, 4, 4, 6, 6]),
+    ...                np.array([0, 1, 3, 6]), np.array([0, 2, 4, 1, 3, 5]), np.array([0, 1]),
+    ...                np.ones(2), np.zeros((2, 0)), 2, 99, levels, rarest)
+    (2, 1)
+    >>> levels.tolist(), rarest.tolist()
+    ([6.0], [0, 2])
+    """
+    counts = np.zeros(len(occurrence_offsets) - 1, dtype=np.int64)
+    behind = np.zeros(len(counts), dtype=np.int64)
+    touched = np.empty(len(counts), dtype=np.int32)
+    prefix = np.empty(len(rarest), dtype=np.int32)
+    places = np.empty(1024, dtype=np.int64)
+    least, best, steps, done = len(rarest) + 1, -1, 0, 0
+    while done < len(roots) and steps <= limit:
+        low, high = occurrence_offsets[roots[done]], occurrence_offsets[roots[done] + 1]
+        n_places = high - low
+        places = grown(places, 0, n_places)
+        for i in range(n_places):
+            places[i] = occurrences[low + i]
+        prefix[0] = roots[done]
+        weight = weights[done]
+        for length in range(1, len(levels) + 1):
+            n_touched = 0
+            read = 0
+            for i in range(n_places):
+                end = ends[places[i]]
+                read += end - places[i]
+                for at in range(places[i] + 1, end):
+                    other = items[at]
+                    if counts[other] == 0:
+                        touched[n_touched] = other
+                        n_touched += 1
+                    counts[other] += 1
+                    behind[other] += end - at
+            steps += read
+            levels[length - 1] += weight * read
+            # An item that all records of the itemset hold is passed over, as in the search.
+            total, chosen = 0, -1
+            for i in range(n_touched):
+                other = touched[i]
+                if counts[other] < n_places:
+                    total += behind[other]
+                    if chosen < 0 or counts[other] < counts[chosen]:
+                        chosen = other
+                if counts[other] < k and length + 1 < least:
+                    least, best = length + 1, counts[other]
+                    rarest[:length] = prefix[:length]
+                    rarest[length] = other
+                    rarest[length + 1 :] = -1
+            if chosen >= 0 and draws.shape[1]:
+                left = draws[done, length - 1] * total
+                for i in range(n_touched):
+                    other = touched[i]
+                    if counts[other] < n_places:
+                        chosen = other
+                        left -= behind[other]
+                        if left < 0:
+                            break
+            if chosen >= 0:
+                weight *= total / behind[chosen]
+                n_next = counts[chosen]
+            for i in range(n_touched):
+                counts[touched[i]] = 0
+                behind[touched[i]] = 0
+            if chosen < 0 or length == len(levels) or steps > limit:
+                break
+            prefix[length] = chosen
+            # The run of places shrinks, so it can be overwritten from its start.
+            filled = 0
+            for i in range(n_places):
+                for at in range(places[i] + 1, ends[places[i]]):
+                    if items[at] == chosen:
+                        places[filled] = at
+                        filled += 1
+                        break
+            n_places = n_next
+        done += 1
+    return done, best

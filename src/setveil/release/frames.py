@@ -21,13 +21,13 @@ def long_frame(offsets: Int64Array, items: Int32Array, labels: Sequence[str]) ->
     """
     lengths = np.diff(offsets)
     filled = np.maximum(lengths, 1)
-    is_item = np.repeat(lengths > 0, filled)
-    places = np.full(len(is_item), len(labels), dtype=np.int64)
-    places[is_item] = items
+    # Polars counts with 32 bits; of indexes of 64 it would make a copy.
+    places = items.astype(np.uint32)
+    empty = np.flatnonzero(lengths == 0)
+    if len(empty):
+        places = np.insert(places, offsets[empty], len(labels))
     with_null = pl.Series(labels, dtype=pl.String).extend_constant(None, 1)
-    return pl.DataFrame(
-        {
-            "record": np.repeat(np.arange(len(lengths), dtype=np.int64), filled),
-            "item": with_null.gather(places),
-        }
-    )
+    item = with_null.gather(pl.Series(places, dtype=pl.UInt32))
+    del places
+    record = np.repeat(np.arange(len(lengths), dtype=np.int64), filled)
+    return pl.DataFrame({"record": record, "item": item})

@@ -104,13 +104,15 @@ class RecordsBuilder:
     def _numbered(self, labels: pl.Series) -> Int32Array:
         import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
 
-        distinct = labels.unique()
         numbers = self._numbers
-        known = [numbers.setdefault(label, len(numbers)) for label in distinct.to_list()]
-        if not known:
-            return np.empty(0, dtype=np.int32)
-        coded = labels.replace_strict(distinct, known, return_dtype=pl.Int32)
-        return coded.to_numpy()
+        found = np.empty(len(labels), dtype=np.int32)
+        for start in range(0, len(labels), BLOCK):
+            block = labels.slice(start, BLOCK)
+            distinct = block.unique()
+            known = [numbers.setdefault(label, len(numbers)) for label in distinct.to_list()]
+            coded = block.replace_strict(distinct, known, return_dtype=pl.Int32)
+            found[start : start + BLOCK] = coded.to_numpy()
+        return found
 
     def records(self) -> Records:
         """Return the records, with the labels sorted; the builder is then spent."""

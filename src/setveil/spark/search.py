@@ -17,7 +17,7 @@ from setveil.errors import NotApplicable
 from setveil.guarantee.base import Verdict
 from setveil.guarantee.coherence import Coherence, violation
 from setveil.guarantee.k_anonymity import SHOWN
-from setveil.guarantee.km_anonymity import KmAnonymity, Ranked, Rare, count_rare
+from setveil.guarantee.km_anonymity import KmAnonymity, Ranked, Rare, count_rare, places_ahead
 from setveil.spark.batches import apply_groups, rows_of
 from setveil.spark.routing import Routes, cut_into_parts, place_costs, split_rows
 from setveil.spark.table import ITEMS, DistributedTable
@@ -124,10 +124,15 @@ def count_part(
     )
     roots = int(bounds[number]), int(bounds[number + 1])
     steps, done, rows = 0, True, []
+    largest = promise.largest_counted(places_ahead(ranked, most, promise.k, roots), most)
     for size in range(2, most + 1):
-        found, steps, done = count_rare(
-            ranked, size, promise.k, steps=steps, work=promise.work, roots=roots
-        )
+        if size > largest:
+            nothing = np.zeros(0, dtype=np.int64)
+            found, done = Rare(0, nothing, nothing.reshape(0, size), 0), False
+        else:
+            found, steps, done = count_rare(
+                ranked, size, promise.k, steps=steps, work=promise.work, roots=roots
+            )
         rows.append(
             {
                 "size": size,

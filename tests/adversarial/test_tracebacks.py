@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from tests.adversarial.fuzz import archives, audits, guesses, releases
-from tests.adversarial.fuzz.campaign import place
+from tests.adversarial.fuzz import archives, audits, guesses, releases, settings
+from tests.adversarial.fuzz.campaign import Case, place
 from tests.adversarial.fuzz.mutation import Raw, json_text
 from typer.testing import CliRunner
 
@@ -15,6 +15,7 @@ from setveil.attack import load_guess
 from setveil.audit.store import Store, load_audit
 from setveil.core.untrusted import parse_json
 from setveil.data import Taxonomy
+from setveil.data.itemset_lists import read_itemsets
 from setveil.errors import InputError, ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.measure import score
@@ -267,7 +268,7 @@ def test_audits_with_wrong_values(tmp_path, path, value):
     assert "Traceback" not in found.output
 
 
-@pytest.mark.parametrize("value", [DIGITS, DEEP])
+@pytest.mark.parametrize("value", [HALF, DIGITS, DEEP])
 def test_audits_that_are_no_json(tmp_path, value):
     folder = audit(tmp_path, "title", value=value)
     for form in ("html", "md", "json"):
@@ -335,3 +336,41 @@ def test_an_index_of_numbers_of_another_kind(tmp_path, kind):
     path.write_bytes(archives._put_together(arrays, table, Always()))
     with pytest.raises(InputError, match="the index is damaged"):
         CorpusIndex.open(path)
+
+
+# --- settings and lists ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", settings.TEXTS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[" * 3000,
+        "[" * 3000 + "]" * 3000,
+        "{a=" * 3000 + "1" + "}" * 3000,
+        "a." * 3000,
+        "9" * 5000,
+        "0x" + "f" * 5000,  # a number of 6,021 digits, which cannot even be shown
+        '"\\ud800"',
+        "99999-01-01",
+    ],
+)
+def test_settings_with_wrong_values(tmp_path, kind, value):
+    seed = next(case for case in settings.seeds(tmp_path) if case.options["kind"] == kind)
+    name = {"audit": "seed", "web": "total", "layout": "skip"}[kind]
+    lines = [line for line in settings.TEXTS[kind].decode().splitlines() if name not in line]
+    text = "\n".join([f"{name} = {value}", *lines]).encode()
+    place(Case(files={**seed.files, settings.FILE: text}), tmp_path)
+    with pytest.raises(InputError) as caught:
+        settings.use(tmp_path, seed)
+    assert len(str(caught.value)) < 3 * errors.LONGEST
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 3000, "[" * 3000 + "]" * 3000, "[" + "9" * 5000 + "]", '["\\ud800"]', "[1]"]
+)
+def test_itemsets_that_only_look_like_json(tmp_path, line):
+    """An item may begin with a bracket: what is no list of texts is an item."""
+    path = tmp_path / "privacy.txt"
+    path.write_text(f"flu + gout\n{line}\n")
+    assert read_itemsets(path) == (("flu", "gout"), (line,))

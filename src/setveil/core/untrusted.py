@@ -50,6 +50,8 @@ FOLDER_LIMIT = 10_000
 """Files of a directory of parts."""
 DEPTH_LIMIT = 64
 """Lists and objects inside each other, in JSON and TOML."""
+BITS_LIMIT = 128
+"""Bits of a whole number in TOML: as many as those of a seed."""
 ENTRIES_LIMIT = 10_000
 """Files in an archive."""
 
@@ -343,7 +345,8 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        It is no TOML in UTF-8, or its values stand too deep inside each other.
+        It is no TOML in UTF-8, its values stand too deep inside each other, or a number is longer
+        than any that can be meant.
 
     Examples
     --------
@@ -352,6 +355,9 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     >>> parse_toml(b"a = " + b"[" * 3000)
     Traceback (most recent call last):
     ValueError: more than 64 tables or lists stand inside each other
+    >>> parse_toml(b"a = 0x" + b"f" * 3000)
+    Traceback (most recent call last):
+    ValueError: a number has more than 128 bits
     """
     import tomllib  # noqa: PLC0415  (start-up time)
 
@@ -363,6 +369,8 @@ def parse_toml(content: bytes) -> dict[str, Any]:
         level: list[Any] = [found]
         for _ in range(DEPTH_LIMIT):
             level = [each for value in level for each in _inside(value)]
+            if any(isinstance(each, int) and each.bit_length() > BITS_LIMIT for each in level):
+                raise ValueError(f"a number has more than {BITS_LIMIT} bits")
     except RecursionError:
         level = [None]
     if level:

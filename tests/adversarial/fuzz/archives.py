@@ -89,7 +89,7 @@ def key_use(folder: Path, _: Case) -> None:
         str(error).encode()
 
 
-KEYS = Target(name="keys", inputs=100_000, seeds=key_seeds, change=key_change, use=key_use)
+KEYS = Target(name="keys", inputs=120_000, seeds=key_seeds, change=key_change, use=key_use)
 
 
 # --- Indexes -------------------------------------------------------------------------------------
@@ -181,5 +181,5 @@ def index_use(folder: Path, _: Case) -> None:
 
 
 INDEXES = Target(
-    name="indexes", inputs=100_000, seeds=index_seeds, change=index_change, use=index_use
+    name="indexes", inputs=160_000, seeds=index_seeds, change=index_change, use=index_use
 )

@@ -88,4 +88,4 @@ def use(folder: Path, case: Case) -> None:
         _text(result, folder, format=form, show_records=form != "md").encode()
 
 
-AUDITS = Target(name="audits", inputs=100_000, seeds=seeds, change=change, use=use)
+AUDITS = Target(name="audits", inputs=40_000, seeds=seeds, change=change, use=use)

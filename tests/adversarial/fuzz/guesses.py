@@ -96,4 +96,4 @@ def use(folder: Path, _: Case) -> None:
     json.dumps(examples_of(guess, **truth), allow_nan=False).encode()
 
 
-GUESSES = Target(name="guesses", inputs=200_000, seeds=seeds, change=change, use=use)
+GUESSES = Target(name="guesses", inputs=130_000, seeds=seeds, change=change, use=use)

@@ -151,4 +151,4 @@ def use(folder: Path, case: Case) -> None:
     USES[case.options["kind"]](folder / case.options["name"])
 
 
-LISTS = Target(name="lists", inputs=150_000, seeds=seeds, change=change, use=use)
+LISTS = Target(name="lists", inputs=170_000, seeds=seeds, change=change, use=use)

@@ -305,4 +305,4 @@ def _refusable(ask: Any) -> None:
         str(error).encode()
 
 
-RELEASES = Target(name="releases", inputs=250_000, seeds=seeds, change=change, use=use)
+RELEASES = Target(name="releases", inputs=150_000, seeds=seeds, change=change, use=use)

@@ -95,4 +95,4 @@ def use(folder: Path, case: Case) -> None:
     USES[case.options["kind"]](folder / FILE, folder)
 
 
-SETTINGS = Target(name="settings", inputs=100_000, seeds=seeds, change=change, use=use)
+SETTINGS = Target(name="settings", inputs=130_000, seeds=seeds, change=change, use=use)

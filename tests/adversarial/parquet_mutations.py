@@ -9,9 +9,18 @@ import io
 import random
 import resource
 import sys
+from contextlib import suppress
 from functools import cache
 
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import zstandard
+
+from setveil.core.parquet import parquet_blocks, read_parquet
+from setveil.errors import InputError
+from setveil.release.frames import long_frame
 
 INTERESTING = (
     *(-1, 0, 1, 2, 3, 5, 6, 7, 8, 9, 15, 16, 127, 128, 255, 256, 1000, 4096, 65535, 65536),
@@ -189,15 +198,7 @@ class Parts:
 @cache
 def whole_files():
     """Return Parquet files of many kinds: what setveil, polars, Arrow and Spark write."""
-    import polars as pl
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from setveil.release.frames import long_frame
-
     files = []
-    import numpy as np
-
     offsets = np.array([0, 2, 2, 5, 6])
     frame = long_frame(offsets, np.array([0, 1, 0, 1, 2, 2], dtype=np.int32), ["a", "bb", "x" * 40])
     lists = pl.DataFrame({"items": [["a", "b"], [], ["c" * 20]] * 9})
@@ -334,34 +335,19 @@ def _bodies(data, rng):
     return parts.whole(parts.content())
 
 
-def main(first, last, checked="checked"):
-    from contextlib import suppress
-
-    import polars as pl
-
-    from setveil.core.parquet import read_parquet
-    from setveil.errors import InputError
-
+def main(first, last):
     whole_files()
     resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-    for number in range(int(first), int(last)):
+    for number in range(first, last):
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
         data = damaged(number)
-        if checked == "checked":
-            with suppress(ValueError, InputError):
-                read_parquet(data)
-        else:
-            with suppress(pl.exceptions.PolarsError, OSError):
-                try:
-                    pl.read_parquet(io.BytesIO(data))
-                except BaseException as error:
-                    if isinstance(error, pl.exceptions.PanicException):
-                        sys.stdout.write(f"PANIC {number}\n")
-                    else:
-                        raise
+        with suppress(ValueError, InputError):
+            read_parquet(data)
+        with suppress(ValueError, InputError):
+            list(parquet_blocks(data, {"record": pl.Int64, "item": pl.String}, 4))
     sys.stdout.write("done\n")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*map(int, sys.argv[1:]))

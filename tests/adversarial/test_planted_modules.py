@@ -64,3 +64,20 @@ def test_processes_that_extract_items(folder):
     found = run(folder, "extract", "notes", "-o", "items.jsonl", "--workers", "2", "--quiet")
     assert found.returncode == 0, found.stderr
     assert imported(folder) == []
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("environment", [{}, {"PYTHONPATH": "", "PYTHONSTARTUP": "json.py"}])
+def test_spark_and_its_workers(folder, environment):
+    (folder / "pyspark.py").write_text(CODE)
+    (folder / "py4j.py").write_text(CODE)
+    found = run(
+        folder, "audit", "visits.csv", "--format", "basket", "--methods", "disassociate:k=2",
+        "--attacks", "linkage", "--known", "1", "--target", "0.9", "--engine", "spark", "-o", "out",
+        "--quiet", **environment,
+    )  # fmt: skip
+    assert found.returncode in {0, 1}, found.stderr
+    assert "disassociate" in found.stdout
+    assert "failed" not in found.stdout
+    assert imported(folder) == []

@@ -28,6 +28,7 @@ GROUPS = {
     "Large releases": "benchmarks.scale",
     "CAHD": "benchmarks.cahd",
     "Audits": "benchmarks.audits",
+    "Budgets": "benchmarks.budgets",
     "Spark": "benchmarks.spark",
     "Command line": "benchmarks.commands",
 }

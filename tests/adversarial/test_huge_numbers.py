@@ -11,8 +11,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from setveil import Taxonomy
+from setveil.anonymize import Clump
 from setveil.cli import app
 from setveil.engine.worker import limit_memory, resident
+from setveil.errors import ParameterError
 from setveil.registry import entries, params_of
 
 LIMITS = ("9" * 400, "9" * 5000, "nan", "inf", "-5", "1e400", "5 parsecs", "0", "", "٣s")
@@ -216,9 +219,6 @@ def test_numbers_of_several_parameters_at_once(folder):
 
 
 def test_a_program_is_told_the_same():
-    from setveil.anonymize import Clump
-    from setveil.errors import ParameterError
-
     with pytest.raises(ParameterError, match="k is a number of more than 18 digits"):
         Clump(k=10**30)
     with pytest.raises(ParameterError, match=r"k is -3,000,000,000\. To fix: use at most 2,147"):
@@ -296,3 +296,30 @@ def test_numbers_of_commands(command, option, most, folder):
     if (command, option) not in LONG:
         found = ended({0, 1, 2, 3}, *command.split(), *arguments, option, most or 2**31 - 1)
         assert "Usage:" not in found.output
+
+
+# --- nothing, or too much, between the parts of a line --------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect", "visits.csv", "--separator="),
+        ("inspect", "visits.csv", "--delimiter="),
+        ("anonymize", "disassociate", "visits.csv", "-o", "none", "--separator="),
+        ("audit", "visits.csv", "-o", "none", "--separator="),
+        ("table", "mondrian", "people.csv", "--quasi", "age", "-o", "none", "--delimiter="),
+        ("table", "mondrian", "people.csv", "--quasi", "age", "-o", "none", "--delimiter=||"),
+        ("table", "check", "k-anonymity", "people.csv", "--quasi", "age", "--delimiter=||"),
+    ],
+)
+def test_separators_that_separate_nothing(command, folder):
+    Path("people.csv").write_text("age,visits\n20,flu\n20,gout\n")
+    found = ended(2, *command)
+    assert "separator" in found.output or "delimiter" in found.output
+    assert not (folder / "none").exists()
+
+
+def test_an_empty_separator_of_a_tree(folder):
+    with pytest.raises(ParameterError, match="separator is empty"):
+        Taxonomy.read(folder / "tree.csv", separator="")

@@ -3,6 +3,7 @@
 import pytest
 from benchmarks import (
     audits,
+    budgets,
     cahd,
     clustering,
     coat,
@@ -45,6 +46,7 @@ def test_kernel_and_plain_python_cluster_alike():
     "measure",
     [
         audits.run,
+        budgets.run,
         cahd.run,
         clustering.growth,
         clustering.memory,

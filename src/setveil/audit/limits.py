@@ -44,7 +44,7 @@ class Limits:
     Examples
     --------
     >>> limits = Limits(budget=100, memory=None, workers=2, started=time.monotonic())
-    >>> 74 < limits.left <= 95, limits.each
+    >>> 49 < limits.left <= 95, limits.each
     (True, 25.0)
     """
 
@@ -88,7 +88,7 @@ class Limits:
         return self.budget is not None and self._left(self.budget) <= 0
 
     def _left(self, budget: float) -> float:
-        report = max(REPORT_SHARE * budget, min(REPORT_SECONDS * crowding(), budget / PART))
+        report = max(REPORT_SHARE * budget, min(REPORT_SECONDS * crowding(), budget / 2))
         return budget - report - (time.monotonic() - self.started)
 
     @property

@@ -184,6 +184,8 @@ def read_taxonomy(
         raise ParameterError(
             f"delimiter={delimiter!r} is not known", fix="give one character, no quote"
         )
+    if not separator:
+        raise ParameterError("separator is empty", fix='give a text such as "|"')
     with Source(path, waits=False) as source:
         source.refuse_foreign()
         where, text = source.name, _decoded(source)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.core.files import output_file, shown_name
 from setveil.core.parquet import read_parquet
 from setveil.data.sources import PARQUET_MAGIC, Source
-from setveil.errors import InputError
+from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import checked_delimiter
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) ->
         if content.lstrip().startswith(b"{"):
             return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
         separator = _delimiter(content) if delimiter is None else checked_delimiter(delimiter)
+        if len(separator.encode()) != 1:
+            raise ParameterError(
+                f"the delimiter {separator[:60]!r} has more than one byte",
+                fix='use one plain character, such as ";", or "tab"',
+            )
         _check_shape(content, separator, where)
         texts = pl.read_csv(io.BytesIO(content), separator=separator, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError, ValueError, csv.Error) as error:

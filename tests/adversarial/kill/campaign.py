@@ -104,7 +104,7 @@ SCENARIOS = (
     Scenario("report with figures", "report out --figures figures --quiet", before=(AUDIT,)),
     Scenario("extract", "extract notes -o items.csv --force --quiet"),
     Scenario("index", "index notes -o notes.index --force --quiet",
-             before=("index visits.jsonl -o notes.index --quiet",)),
+             before=("index notes/0.txt -o notes.index --quiet",)),
     Scenario("taxonomy build", "taxonomy build visits.jsonl --fanout 2 -o new.csv --force --quiet",
              before=("taxonomy build visits.jsonl --fanout 3 -o new.csv --quiet",)),
     Scenario("taxonomy export", "taxonomy export tree.csv -o arx.csv --force --quiet"),
@@ -119,7 +119,7 @@ SCENARIOS = (
     Scenario("attack", f"{LINKAGE} --m 2", before=(f"{GATHER} --k 2", f"{LINKAGE} --m 1")),
     Scenario("table subtree", f"table subtree {QUASI} --hierarchy Age=5,10 --k 2 -o table.csv -q"),
     Scenario("table as Parquet", f"table mondrian {QUASI} --k 2 -o table.parquet -q"),
-    Scenario("table anatomize", f"table anatomize {QUASI} --sensitive Illness --seed 1 "
+    Scenario("table anatomize", "table anatomize people.csv --force --sensitive Illness --seed 1 "
              "-o table.csv --sensitive-out illness.csv -q"),
     Scenario("table swap", "table swap people.csv --column Age --seed 1 -o table.csv --force -q"),
 )  # fmt: skip

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.adversarial.crafted.writing import generalized, node, write_crafted
 
 from setveil.anonymize import Clump, Disassociate, SimpleSuppression
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import ReleaseError
+from setveil.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.guarantee import Coherence, KAnonymity, KmAnonymity
 from setveil.release.parts import content_of
 from setveil.release.store import load_manifest, load_release, parts_written, save
@@ -52,6 +53,30 @@ def test_suppressed(spark, table, tmp_path):
     folder = saved(made, tmp_path / "my release")
     guarantee = Coherence(h=1, k=1, p=2, sensitive=("i0", "i1"))
     assert open_release(folder, spark).check(guarantee) == guarantee.check(load_release(folder))
+
+
+def crafted(spark, folder, form, rows, structure):
+    """Write a release of a stranger, and open it."""
+    write_crafted(folder, form, rows, structure, ending="parquet")
+    return open_release(folder, spark)
+
+
+def test_crafted_releases_do_not_look_safer_than_here(spark, tmp_path):
+    guarantee = Coherence(h=0.5, k=1, p=1, sensitive=("HIV",))
+    nodes = [node("*", leaves=9), node("flu", "*"), node("venereal", "*", 2)]
+    nodes.append(node("HIV", "venereal"))
+    rows = [["flu", "venereal"], ["HIV"]]
+    opened = crafted(spark, tmp_path / "tree", "generalized", rows, generalized(*nodes))
+    assert opened.check(KAnonymity(k=1)).holds
+    with pytest.raises(NotApplicable, match="behind categories"):
+        opened.check(guarantee)
+    for form, structure in (("split", {}), ("encoded", {"readable": ["flu"]})):
+        opened = crafted(spark, tmp_path / form, form, [["HIV", "flu"]], structure)
+        with pytest.raises(NotApplicable, match=r"profiles|tags"):
+            opened.check(guarantee)
+    nodes[1:] = [node("7", "*", name="HIV"), node("HIV", "*", name="flu")]
+    with pytest.raises(ParameterError, match="ambiguous"):
+        crafted(spark, tmp_path / "two", "generalized", [["7"], ["HIV"]], generalized(*nodes))
 
 
 def test_disassociated(spark, table, tmp_path):

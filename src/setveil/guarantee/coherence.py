@@ -56,8 +56,9 @@ class Coherence:
     p
         Greatest number of public items someone may know of a person.
     sensitive
-        The sensitive items. Those that the release does not show as themselves cannot be learned
-        from it and are passed over.
+        The sensitive items. Those that were removed are passed over. Of those that stand behind
+        categories or sets it is judged what these imply; where they leave it open, the verdict
+        is not exact.
     work
         Most places that are read before the check gives up and says so (``exact=False``); it
         depends on the release alone and not on the clock. Not published.

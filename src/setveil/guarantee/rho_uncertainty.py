@@ -51,8 +51,9 @@ class RhoUncertainty:
     rho
         The confidence that no rule may reach; a number, or a text such as ``"1/3"``, in (0, 1].
     sensitive
-        The items that must not be inferred. Those that the release does not show as themselves
-        cannot be inferred from it and are passed over.
+        The items that must not be inferred. Those that were removed are passed over. Of those
+        that stand behind categories or sets it is judged what these imply; where they leave it
+        open, the verdict is not exact.
     prior
         Whether the empty χ counts too: the share of all records that hold a.
     budget

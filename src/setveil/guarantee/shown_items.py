@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from setveil.release.base import Release
     from setveil.release.published import Standing
 
+    Mask = np.typing.NDArray[np.bool_]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Doubt:
@@ -160,6 +162,7 @@ class _Records:
 
     def __init__(self, published: Release | TransactionTable, rows: PublishedRows) -> None:
         self.rows = rows
+        self._held: dict[Standing, tuple[Mask, Mask]] = {}
         self.record = np.repeat(np.arange(len(rows)), rows.lengths)
         self.order = np.argsort(rows.items, kind="stable")
         self.starts = np.searchsorted(rows.items[self.order], np.arange(len(rows.names) + 1))
@@ -186,16 +189,20 @@ class _Records:
         """Return the places of a published item in the rows."""
         return self.order[self.starts[number] : self.starts[number + 1]]
 
-    def mask(self, number: int) -> np.typing.NDArray[np.bool_]:
+    def mask(self, number: int) -> Mask:
         """Tell which records show a published item."""
         shown = np.zeros(len(self.rows), dtype=bool)
         shown[self.record[self.entries(number)]] = True
         return shown
 
-    def holding(
-        self, found: Standing
-    ) -> tuple[np.typing.NDArray[np.bool_], np.typing.NDArray[np.bool_]]:
+    def holding(self, found: Standing) -> tuple[Mask, Mask]:
         """Tell which records surely hold an item, and which show something it may stand behind."""
+        # Items that the release does not name have all the same traces.
+        if found not in self._held:
+            self._held[found] = self._holding(found)
+        return self._held[found]
+
+    def _holding(self, found: Standing) -> tuple[Mask, Mask]:
         sure, covered = (np.zeros(len(self.rows), dtype=bool) for _ in range(2))
         for number in found.own:
             sure |= self.mask(number)

@@ -13,7 +13,6 @@ from setveil.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.data.table import Int64Array
     from setveil.data.taxonomy import Taxonomy
 
 
@@ -152,10 +151,10 @@ class TreeItems:
                 above=tuple(ids[v] for v in way if tree.leaves[v] > 1),
                 alike=tuple(ids[v] for v in called if v not in way),
             )
+        if not called:
+            return self._anywhere
         near = {v for c in called for v in tree.ancestors(c)}
         near.update(v for c in called for v in range(c, int(tree.ends[c])))
-        if not called:
-            near.update(np.flatnonzero(tree.leaves > self._named_below).tolist())
         return Trace(above=tuple(ids[v] for v in sorted(near)), located=False)
 
     def leaf(self, item: str) -> int | None:
@@ -192,11 +191,12 @@ class TreeItems:
         return found
 
     @cached_property
-    def _named_below(self) -> Int64Array:
-        """For each node how many leaves below it the tree names."""
+    def _anywhere(self) -> Trace:
+        """What an item that the tree does not name may stand behind."""
         before = np.concatenate([[0], np.cumsum(self.tree.is_leaf)])
-        below: Int64Array = before[self.tree.ends] - before[:-1]
-        return below
+        named = before[self.tree.ends] - before[:-1]
+        wide = np.flatnonzero(self.tree.leaves > named).tolist()
+        return Trace(above=tuple(self.tree.ids[v] for v in wide), located=False)
 
 
 def item_id(tree: Taxonomy, leaf: int) -> str:

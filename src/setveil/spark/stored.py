@@ -11,6 +11,8 @@ import numpy as np
 
 from setveil.engine.spark import spoken_errors
 from setveil.errors import ReleaseError
+from setveil.guarantee.coherence import Coherence
+from setveil.guarantee.shown_items import shown_items
 from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import rebuild
@@ -32,19 +34,26 @@ if TYPE_CHECKING:
 
     from setveil.engine.spark import Spark
     from setveil.guarantee.base import Guarantee, Verdict
+    from setveil.release.base import Release
     from setveil.release.manifest import Manifest
     from setveil.release.published import PublishedRows
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedRelease:
-    """A release whose records are distributed, with what their numbers stand for."""
+    """A release whose records are distributed, with what their numbers stand for.
+
+    `sample` is a release of the same form that shows each published item in one record.
+    """
 
     published: DistributedTable | DistributedChunks
     shape: PublishedRows | None = None
+    sample: Release | None = None
 
     def check(self, guarantee: Guarantee) -> Verdict:
         """Check a promise without collecting the records."""
+        if isinstance(guarantee, Coherence) and self.sample is not None:
+            shown_items(self.sample, guarantee.sensitive)  # says so where a form hides its items
         return check(guarantee, self.published, shape=self.shape)
 
 
@@ -85,7 +94,13 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
     # Bags: k-anonymity counts them.
     table = DistributedTable.from_frame(lines, bags=True, **columns)
     _check_counts(folder, manifest, table.n_records, _places(table.frame, ITEMS))
-    return OpenedRelease(table, _shape(manifest, table))
+    nodes = manifest.structure.get("nodes")
+    place = {}
+    if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
+        place = {str(node.get("id")): v for v, node in enumerate(nodes)}
+    order = sorted(table.vocabulary.names, key=lambda label: (place.get(label, 0), label))
+    sample = rebuild(manifest.form, Records.of([label] for label in order), manifest.structure)
+    return OpenedRelease(table, _shape(sample, order), sample)
 
 
 def _read(folder: Path, manifest: Manifest, engine: Spark) -> DataFrame:
@@ -175,22 +190,15 @@ def _check_hash(folder: Path, manifest: Manifest) -> None:
         )
 
 
-def _shape(manifest: Manifest, table: DistributedTable) -> PublishedRows:
-    """Return what the labels stand for: those of a release with each of them in one record."""
-    labels = table.vocabulary.names
-    nodes = manifest.structure.get("nodes")
-    place = {}
-    if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
-        place = {str(node.get("id")): v for v, node in enumerate(nodes)}
-    row = sorted(labels, key=lambda label: (place.get(label, 0), label))
-    records = Records.of([label] for label in row)
-    whole = published_rows(rebuild(manifest.form, records, manifest.structure))
+def _shape(sample: Release, order: list[str]) -> PublishedRows:
+    """Return what labels stand for; the sample shows them in this order, one in each record."""
+    whole = published_rows(sample)
     # From the numbers of the form to those of the table, which are the places of sorted labels.
-    at = {label: i for i, label in enumerate(row)}
-    numbers = whole.items[np.array([at[label] for label in labels], dtype=np.int64)]
+    at = np.array(sorted(range(len(order)), key=order.__getitem__), dtype=np.int64)
+    numbers = whole.items[at]
     return type(whole)(
-        offsets=np.array([0, len(labels)]),
-        items=np.arange(len(labels), dtype=np.int32),
+        offsets=np.array([0, len(order)]),
+        items=np.arange(len(order), dtype=np.int32),
         names=tuple(whole.names[i] for i in numbers.tolist()),
         ids=tuple(whole.ids[i] for i in numbers.tolist()),
         exact=whole.exact[numbers],

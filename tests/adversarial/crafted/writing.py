@@ -3,15 +3,18 @@
 import hashlib
 import json
 
-from setveil.release.encoding import decode
+from setveil.release.encoding import decode, encode
 from setveil.release.forms import rebuild
 from setveil.release.manifest import Manifest
+from setveil.release.records import Records
 from setveil.release.store import write
 
 
-def crafted(form, rows, structure, *, promise=None, records=None):
+def crafted(form, rows, structure, *, promise=None, records=None, ending="jsonl"):
     """Return a manifest and the content of a data file that belong together."""
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    if ending != "jsonl":
+        data = encode(Records.of(rows), ending)
     digest = hashlib.sha256(data).hexdigest()
     manifest = Manifest(
         form=form,
@@ -21,8 +24,8 @@ def crafted(form, rows, structure, *, promise=None, records=None):
         records=len(rows) if records is None else records,
         occurrences=sum(map(len, rows)),
         tool="a stranger",
-        file=f"release-{digest[:16]}.jsonl",
-        format="jsonl",
+        file=f"release-{digest[:16]}.{ending}",
+        format=ending,
         sha256=digest,
         structure=structure,
     )

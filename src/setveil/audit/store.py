@@ -81,6 +81,13 @@ class Store:
                 where=str(path),
                 fix="name a new or an empty directory",
             )
+        link = next((each for each in path.rglob("*") if each.is_symlink()), None)
+        if link is not None:  # what is written there would end up where it leads
+            raise ReleaseError(
+                "this is a link, and an audit has none",
+                where=str(link),
+                fix="remove it, or name another directory",
+            )
         strays = store.foreign_files()
         if strays:
             raise ReleaseError(

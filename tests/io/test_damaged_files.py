@@ -256,3 +256,13 @@ def test_a_word_among_numbered_lines_of_numbers(tmp_path):
     path.write_text("".join(f"{n} {n % 3} 7\n" for n in range(1, 20)) + "20 s\n")
     with pytest.raises(InputError, match=r"line 20, column 4: 's'"):
         setveil.read(path)
+
+
+def test_a_line_of_very_many_dashes(tmp_path):
+    """Whether it is the rule of a drawn table was tried in cubically many ways."""
+    path = tmp_path / "a.csv"
+    path.write_text("-" * 100_000 + "x,flu\n" + "y,gout\n" * 3)
+    assert len(setveil.read(path, "basket", delimiter=",")) == 4
+    path.write_text("| id | item |\n|----|------|\n| 1 | flu |\n")
+    with pytest.raises(InputError, match="a table drawn with lines"):
+        setveil.read(path)

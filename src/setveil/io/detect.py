@@ -49,7 +49,7 @@ _NUMBERS = re.compile(r"[ \t]*(?:(?:0|[1-9][0-9]*)(?:[ \t]+|$))*")
 _SEQUENCE = re.compile(r"[ \t]*(?:(?:[0-9]+|-[12])(?:[ \t]+|$))+")
 _UTILITIES = re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+")
 _SINGLE = re.compile(r"(?:^|[,;\t|])\s*'[^']*'\s*(?:$|[,;\t|])")
-_ALIGNED = re.compile(r"[|+]?[\s:|+-]*-{3,}[\s:|+-]*")
+_ALIGNED = re.compile(r"[\s:|+-]*")  # of a line with "---": no pattern that is tried in many ways
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 _COMPRESSED = (".gz", ".zst", ".zstd")
 
@@ -87,10 +87,9 @@ class Candidate:
         """Return in words how a record is found."""
         layout = self.layout
         if layout.format == "long":
-            return (
-                f"one row per item: {layout.names('record id')[0]} = record, "
-                f"{layout.names('item', 'items')[0]} = item"
-            )
+            roles = {"record": layout.names("record id"), "item": layout.names("item", "items")}
+            said = ", ".join(f"{names[0]} = {role}" for role, names in roles.items() if names)
+            return f"one row per item: {said}"
         if layout.format == "one-hot":
             n = len(layout.names("one-hot"))
             return f"one row per record, a column of 0 and 1 for each of {n:,} items"
@@ -311,7 +310,7 @@ def _refuse_documents(sample: Sample) -> None:
     first = sample.filled[0].lower() if sample.filled else ""
     if first.startswith("@relation"):
         what, fix = "this is an ARFF file", "save it as CSV"
-    elif any(_ALIGNED.fullmatch(line.strip()) for line in sample.filled[:5]) and any(
+    elif any("---" in line and _ALIGNED.fullmatch(line) for line in sample.filled[:5]) and any(
         line.count("|") > 1 for line in sample.filled[:5]
     ):
         what, fix = "this is a table drawn with lines", "save it as CSV"

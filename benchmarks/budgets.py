@@ -79,7 +79,7 @@ def run(*, small: bool = False) -> list[Row]:
         folder = Path(place)
         case = groceries(folder, small=small)
         if small:
-            return [*times(folder, case, (3,)), *memories(folder, case, (100_000_000,), 3)]
+            return [*times(folder, case, (3,)), *memories(folder, case, (100_000_000,), 20)]
         return [
             *times(folder, case, SECONDS),
             *memories(folder, case, SIZES, MEMORY_SECONDS),

@@ -62,6 +62,24 @@ CASES = {
         RHO,
         UNDECIDED,
     ),
+    "below a category called like an item elsewhere": (
+        generalized(
+            ROOT,
+            node("7", "*", name="HIV"),
+            node("HIV", "*", 3),
+            node("syphilis", "HIV"),
+            node("flu", "*"),
+        ),
+        [["7"], ["syphilis", "flu"]] + [["flu"]] * 3,
+        RHO,
+        UNDECIDED,
+    ),
+    "one item under two names": (
+        generalized(ROOT, node("flu", "*"), node("virus", "*"), node("HIV", "virus"), hides=False),
+        [["virus", "flu"], ["HIV"], ["HIV"], ["HIV"], ["flu"], ["flu"]],
+        "rho-uncertainty:rho=0.9,sensitive=HIV|flu",
+        UNDECIDED,
+    ),
     "a category called like an item elsewhere": (
         generalized(ROOT, node("7", "*", 2, name="HIV"), node("HIV", "*"), node("flu", "*")),
         [["7", "flu"]] * 8 + [["HIV"], ["flu"]],

@@ -153,7 +153,7 @@ class RhoUncertainty:
     def _kept(self, found: ShownItems, shown: int) -> Verdict:
         """Return the verdict where none of the sensitive items that are shown follows."""
         checked = len(found.rows)
-        if found.doubts:
+        if found.doubts or found.twice:
             return Verdict(holds=False, exact=False, reason=found.doubt, checked=checked)
         reason = (
             f"no antecedent in {checked:,} records gives a sensitive item away with "
@@ -276,7 +276,7 @@ def max_confidence(
     _check_budget(budget)
     found = shown_items(published, distinct_names(sensitive))
     oracle = _oracle(found, budget)
-    best, exact = None, not found.doubts
+    best, exact = None, not (found.doubts or found.twice)
     if oracle is not None:
         try:
             for rule in oracle.strongest(prior=prior):

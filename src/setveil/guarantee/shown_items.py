@@ -65,6 +65,9 @@ class ShownItems:
         a category.
     closed
         Numbers of published items behind which nothing but items that are asked about can stand.
+    twice
+        Names under which records show one and the same item, for an item that has several: who
+        knows which of them a record shows is not covered by `rows`.
 
     Examples
     --------
@@ -83,10 +86,16 @@ class ShownItems:
     doubts: tuple[Doubt, ...] = ()
     forced: tuple[Forced, ...] = ()
     closed: frozenset[int] = frozenset()
+    twice: tuple[str, ...] = ()
 
     @property
     def doubt(self) -> str:
         """Say in one sentence what cannot be decided."""
+        if not self.doubts:
+            return (
+                f"not decided: {' and '.join(map(repr, self.twice))} are one sensitive item, and "
+                "which of these names a record shows may tell more than the item itself"
+            )
         first = self.doubts[0]
         records = "1 record shows" if first.records == 1 else f"{first.records:,} records show"
         more = len({doubt.item for doubt in self.doubts}) - 1
@@ -142,6 +151,14 @@ def shown_items(published: Release | TransactionTable, items: Iterable[str]) -> 
         forced=tuple(records.forced(standings)),
         closed=frozenset(
             v for v, below in _asked_below(standings).items() if len(below) == records.sizes[v]
+        ),
+        twice=next(
+            (
+                tuple(rows.names[v] for v in found.own)
+                for found in standings.values()
+                if len(found.own) > 1
+            ),
+            (),
         ),
     )
 

@@ -15,6 +15,7 @@ from setveil.guarantee.base import Verdict, Witness
 from setveil.registry import register
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
+from setveil.release.item_traces import TreeItems
 from setveil.release.published import PublishedRows, published_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
 
@@ -266,6 +267,8 @@ def _in_tree(
     def image(item: str) -> int | None:
         try:
             leaf = int(tree.leaf_of([item])[0])
+            if taxonomy is None:
+                TreeItems(tree).leaf(item)  # refuses a name that readers see on several items
         except InputError as error:
             if taxonomy is not None:
                 raise

@@ -27,7 +27,8 @@ class Trace(NamedTuple):
     above
         Published items that may stand for this item or for others.
     alike
-        Published categories that have the item's name and do not hold the item.
+        Published items that may stand for another meaning of the item's name: a category that is
+        called so and does not hold the item, and whatever lies above or below such a category.
     located
         Whether the release says where the item belongs. If not, `above` is all that it may
         stand behind.
@@ -146,16 +147,21 @@ class TreeItems:
         called = self._categories.get(item, [])
         if leaf is not None:
             way = tree.ancestors(leaf)
+            others = self._near([v for v in called if v not in way])
             return Trace(
                 own=tuple(ids[v] for v in way if tree.leaves[v] == 1),
                 above=tuple(ids[v] for v in way if tree.leaves[v] > 1),
-                alike=tuple(ids[v] for v in called if v not in way),
+                alike=tuple(ids[v] for v in others if v not in way),
             )
         if not called:
             return self._anywhere
-        near = {v for c in called for v in tree.ancestors(c)}
-        near.update(v for c in called for v in range(c, int(tree.ends[c])))
-        return Trace(above=tuple(ids[v] for v in sorted(near)), located=False)
+        return Trace(above=tuple(ids[v] for v in self._near(called)), located=False)
+
+    def _near(self, categories: list[int]) -> list[int]:
+        """Return the nodes that lie above or below some categories, and these themselves."""
+        near = {v for c in categories for v in self.tree.ancestors(c)}
+        near.update(v for c in categories for v in range(c, int(self.tree.ends[c])))
+        return sorted(near)
 
     def leaf(self, item: str) -> int | None:
         """Return the leaf that stands for an item, None where the tree does not name it."""

@@ -1,5 +1,8 @@
 """The exact mean of random attachment against draws of it, and what an attack has above it."""
 
+import os
+import subprocess
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -62,3 +65,30 @@ def test_advantage_is_the_share_of_what_chance_misses():
     own, blind = rates["accuracy"].value, rates["accuracy_random"].value
     assert rates["advantage"].value == pytest.approx(max((own - blind) / (1 - blind), 0))
     assert rates["advantage"].low <= rates["advantage"].value <= rates["advantage"].high < 1
+
+
+SCRIPT = """
+import numpy as np
+from setveil.anonymize import Disassociate
+from setveil.attack import Prior
+from setveil.data.synthetic import clinic
+from setveil.measure import score_reassociation
+
+table = clinic(n=300, seed=4).table
+made = Disassociate(k=3).anonymize(table)
+guess = Prior().run(made.release, rng=np.random.default_rng(1))
+print(score_reassociation(guess, release=made.release, original=table, key=made.key))
+"""
+
+
+def test_scores_are_the_same_in_every_process():
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1

@@ -105,15 +105,16 @@ def count_attachments(
     for place, (each, drawn) in enumerate(zip(rebuilt, at_random, strict=True)):
         spread = _own_spreads(release, each.cluster, drawn) | shared.get(each.cluster, {})
         for true, said in each.by_anchor():
+            # Sorted: sums of floats depend on their order, and that of a set on the process.
             needed, given = (
-                Counter(term for row in rows for term in row.attached(part))
+                Counter(term for row in rows for term in sorted(row.attached(part)))
                 for rows in (true, said)
             )
             number = {term: len(questions) + i for i, term in enumerate(needed)}
             for term, holders in needed.items():
                 questions.append((*spread[term], len(true), holders, min(holders, given[term])))
             for row in true:
-                held += [(place, record, number[term]) for term in row.attached(part)]
+                held += [(place, record, number[term]) for term in sorted(row.attached(part))]
                 record += 1
     cluster, owner, question = np.array(held, dtype=np.int64).reshape(-1, 3).T
     *asked, right = np.array(questions, dtype=np.int64).reshape(-1, 5).T

@@ -109,8 +109,7 @@ class Limits:
         """Return what to say, and how to go on, where no trial finished.
 
         >>> print(Limits(budget=10, memory=None, workers=1, started=0.0).no_verdict())
-        No trial finished within 10 s, so there is no verdict yet. Allow more time, as in --budget
-        40s; trials that finish are kept for the next call.
+        No trial finished within 10 s, so there is no verdict yet. ... --budget 40s; trials ...
         """
         if self.budget is None:
             return (

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -15,6 +16,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +53,7 @@ def run_apart(*arguments, stdin=b"", environment=None):
             stderr=errors,
             env={**os.environ, **(environment or {})},
         )
+        peak = Peak(process.pid)
         signal.signal(signal.SIGALRM, lambda *_: process.kill())
         signal.alarm(120)  # of a clock, on a machine that may be busy
         try:
@@ -58,10 +62,36 @@ def run_apart(*arguments, stdin=b"", environment=None):
             _, status, usage = os.wait4(process.pid, 0)
         finally:
             signal.alarm(0)
+            peak.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         said = errors.read().decode()
-    return process.returncode, said, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    return process.returncode, said, usage.ru_utime + usage.ru_stime, peak.bytes
+
+
+class Peak(threading.Thread):
+    """Watches the memory of a process, as long as there is one.
+
+    What the system tells of a process that has ended counts that of whoever started it, too.
+    """
+
+    def __init__(self, process):
+        super().__init__(daemon=True)
+        self.status = Path(f"/proc/{process}/status")
+        self.bytes = 0
+        self.start()
+
+    def run(self):
+        while found := self._look():
+            self.bytes = max(self.bytes, found)
+            time.sleep(0.002)
+
+    def _look(self):
+        try:
+            held = re.search(r"VmHWM:\s*(\d+) kB", self.status.read_text())
+        except OSError:
+            return 0
+        return int(held[1]) * 1024 if held else 0  # without one it has ended
 
 
 def refused_apart(*arguments, **extra):

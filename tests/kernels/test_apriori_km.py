@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.reference.km import apriori_reference, recoded
 from tests.reference.lcg import Tree
@@ -134,7 +134,7 @@ def test_the_heap_gives_the_cheapest_first(costs):
 
 
 @given(datasets(), st.integers(1, 6), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_the_cheapest_ancestors(data, k, choice):
     assume(0 < k <= sum(map(bool, data.sets)))
     tree = data.tree

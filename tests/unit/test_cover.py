@@ -321,5 +321,5 @@ def test_a_share_of_many_digits_is_compared_exactly(share):
 
 def test_monstrous_parameters():
     table = TransactionTable.from_rows([["a", "b"]] * 4)
-    made = Disassociate(k=2, m=10**19, max_cluster_size=10**19).anonymize(table)
+    made = Disassociate(k=2, m=2**31 - 1, max_cluster_size=2**31 - 1).anonymize(table)
     assert made.promise.check(made.release).holds

@@ -122,8 +122,8 @@ def test_items_that_do_not_occur_are_named():
     assert "not in the release: Flu" in verdict.reason
 
 
-@pytest.mark.parametrize("p", [2**61, 2**62, 2**63, 10**30])
-def test_degrees_beyond_all_numbers_are_not_kept(p):
+@pytest.mark.parametrize("p", [2**30, 2**31 - 1])
+def test_degrees_beyond_all_records_are_not_kept(p):
     table = TransactionTable.from_rows([["wine", "flu"]] * 4 + [["meat"]] * 4)
     release, _ = publish_grouped(table, [0] * 8, ["flu"])
     assert not PrivacyDegree(p=p, sensitive=("flu",)).check(release).holds

@@ -269,7 +269,7 @@ def test_a_cache_that_is_none(made, tmp_path):
         ('url = "https://a.org/{query!r}"', "no other braces"),
         ('term = "{a:5d}"', "no other braces"),
         (f'count = "a[{"9" * 5000}]"', "no place in an answer"),
-        (f"total = {'9' * 400}", "not a number of pages"),
+        (f"total = {'9' * 400}", "more than 128 bits"),
         ("timeout = 1e300", "a day at most"),
         ("rate = 1e-300", "once a day at least"),
         ('headers = {"X Y:" = "1"}', "'X Y:' is no name of a header"),

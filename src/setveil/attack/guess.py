@@ -104,6 +104,7 @@ def save_guess(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from setveil.attack import TokenGuess
     >>> guess = TokenGuess(attack="token-frequency", names={"9f3c": "flu"}, chances={"9f3c": 0.5},
     ...                    by_frequency={}, control={}, candidates=10)

@@ -88,6 +88,11 @@ def test_json_lines_by_content_and_by_field(tmp_path):
     assert texts(path, text_field="note") == ["caf\ufffd", "?"]
 
 
+def test_half_a_character_in_a_name(tmp_path):
+    path = write(tmp_path, "notes.jsonl", b'{"id": "\\ud8007", "text": "flu"}')
+    assert [document.name for document in Documents(path=path)] == ["?7"]
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [

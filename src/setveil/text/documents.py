@@ -236,8 +236,7 @@ class Documents:
                 continue
             named = next((value[key] for key in NAME_FIELDS if key in value), None)
             name = str(named) if isinstance(named, str | int) else f"line {number}"
-            # Half a surrogate pair, which JSON can spell, is no character.
-            yield name, (text or "").encode("utf-8", "replace").decode()
+            yield _whole_characters(name), _whole_characters(text or "")
 
     def _table(self, source: Source) -> Iterator[tuple[str, str]]:
         tabs = _plain_ending(source.name) == ".tsv"
@@ -344,6 +343,15 @@ def _format_of(source: Source) -> str:
     if ending in ENDINGS:
         return ENDINGS[ending]
     return "jsonl" if _JSON_OBJECT.match(source.head) else "text"
+
+
+def _whole_characters(text: str) -> str:
+    """Return a text with "?" for half a surrogate pair, which JSON can spell and is no character.
+
+    >>> _whole_characters("flu" + chr(0xD800))
+    'flu?'
+    """
+    return text.encode("utf-8", "replace").decode()
 
 
 def _listed(names: Any) -> str:  # noqa: ANN401  (keys of a dict or a list)

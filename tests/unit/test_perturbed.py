@@ -242,3 +242,8 @@ def test_guarantees_about_counted_records_do_not_apply():
     release, _ = release_of([["a"], ["a"]], ItemChannel(beta="1/5", domain=2))
     with pytest.raises(NotApplicable, match="only by chance"):
         KAnonymity(k=2).check(release)
+
+
+def test_more_items_than_there_can_be():
+    with pytest.raises(ParameterError, match="domain is too large"):
+        ItemChannel(beta="1/10", domain=2**31)

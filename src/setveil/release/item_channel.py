@@ -27,6 +27,10 @@ INEXACT = 1e-7
 """How far an estimate may be from being unbiased before it counts as impossible."""
 
 
+MOST_ITEMS = 2**31 - 1
+"""Items are numbered in 32 bits."""
+
+
 def _fraction(name: str, value: object) -> Fraction:
     fraction = written_fraction(value)
     if fraction is None:
@@ -71,6 +75,8 @@ class ItemChannel:
         object.__setattr__(self, "beta", beta)
         if isinstance(self.domain, bool) or not isinstance(self.domain, int) or self.domain < 0:
             raise ParameterError(f"domain is {self.domain!r}", fix="say how many items there are")
+        if self.domain > MOST_ITEMS:
+            raise ParameterError("domain is too large", fix=f"use at most {MOST_ITEMS:,}")
         if self.sizes is not None:
             sizes = tuple(_fraction("sizes", chance) for chance in self.sizes)
             if not sizes or min(sizes) < 0 or sum(sizes) != 1:

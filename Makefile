@@ -29,7 +29,7 @@ ifneq ($(wildcard $(PEERS)/.installed),)
 export SETVEIL_PEERS ?= $(abspath $(PEERS))/bin/python
 endif
 
-.PHONY: help demo docs peers test test-all test-cluster check format bench bench-small experiments clean
+.PHONY: help demo docs screenshots peers test test-all test-cluster check format bench bench-small experiments clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,11 @@ demo: $(VENV)/.installed ## install, run the demonstration, print the path of it
 docs: $(VENV)/.installed-docs ## build the docs as a site, offline; any warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "build/site/index.html"
+
+# Its exit code is the audit's answer: 4 is "publish with care".
+screenshots: $(VENV)/.installed ## run the demonstration and take the picture of its report (needs chromium)
+	@$(BIN)/setveil demo --quiet > /dev/null || test $$? -eq 4
+	@$(BIN)/python -m website.screenshots setveil-demo
 
 test: $(VENV)/.installed-test $(VENV)/.installed-docs ## install what tests need, run all but the slow ones
 	@$(PYTEST) -m "not slow"

@@ -25,6 +25,7 @@ GROUPS = {
     "Relatedness": "benchmarks.relatedness",
     "Elimination": "benchmarks.elimination",
     "Disassociation": "benchmarks.disassociation",
+    "Attacks on chunks": "benchmarks.chunk_attacks",
     "Large releases": "benchmarks.scale",
     "CAHD": "benchmarks.cahd",
     "Audits": "benchmarks.audits",

@@ -25,6 +25,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import sys
 import typing
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -144,6 +145,20 @@ class Registry:
                 f"there is no {kind} called {name!r}", fix=f"use one of: {names}"
             ) from None
 
+    def outside_modules(self) -> list[tuple[str, str]]:
+        """Return the modules outside setveil that registered something, with their files.
+
+        Packages come by themselves with their entry points; these are modules that somebody
+        imported. A script, or the cells of a notebook, has no module that others could load.
+        """
+        names = dict.fromkeys(entry.target.__module__ for entry in self._entries.values())
+        found = []
+        for name in names:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if name.partition(".")[0] not in {"setveil", "__main__"} and file is not None:
+                found.append((name, file))
+        return found
+
     def name_of(self, target: type) -> str:
         """Return the name under which a class is registered."""
         for entry in self._entries.values():
@@ -204,4 +219,5 @@ _shared = Registry()
 register = _shared.register
 entries = _shared.entries
 find = _shared.find
+outside_modules = _shared.outside_modules
 name_of = _shared.name_of

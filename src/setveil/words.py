@@ -14,6 +14,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from setveil.measure.interval import Rate
 
 NOT_APPLICABLE = "n/a"
@@ -173,6 +175,25 @@ def in_thousand(share: float, *, rounding: str = ROUND_CEILING) -> str:
     return f"{of_thousand(share, rounding=rounding):,} of 1,000"
 
 
+def people(rate: Rate | None, *, rounding: str = ROUND_CEILING) -> str:
+    """Return a rate in people of 1,000, with its interval where it has one.
+
+    An attacker's rate is rounded up; what stands beside it, such as guessing, is rounded down on
+    request.
+
+    >>> from setveil.measure.interval import Rate
+    >>> people(Rate(value=0.0171, low=0.011, high=0.0263, exact=False)), people(Rate.counted(0.5))
+    ('18 of 1,000 (11 to 27)', '500 of 1,000')
+    """
+    if rate is None:
+        return NOT_APPLICABLE
+    said = in_thousand(rate.value, rounding=rounding)
+    if rate.low == rate.high:
+        return said
+    low, high = of_thousand(rate.low, rounding=ROUND_FLOOR), of_thousand(rate.high)
+    return f"{said} ({low:,} to {high:,})"
+
+
 def number(value: float | None, digits: int = 0) -> str:
     """Return a count with thousands separators, or a figure with so many digits.
 
@@ -191,6 +212,33 @@ def plural(count: int, one: str, many: str = "") -> str:
     ('1 release', '2 releases', '0 entries')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def one_or_many(count: int, one: str, many: str) -> str:
+    """Return the word that goes with a count.
+
+    >>> one_or_many(1, "is", "are"), one_or_many(0, "is", "are")
+    ('is', 'are')
+    """
+    return one if count == 1 else many
+
+
+def join_parts(parts: Sequence[str]) -> str:
+    """Return parts of a sentence with commas, and "and" before the last.
+
+    >>> join_parts(["12 stay", "3 are removed", "1 is added"]), join_parts(["12 stay"])
+    ('12 stay, 3 are removed and 1 is added', '12 stay')
+    """
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names in quotes, as a sentence lists them.
+
+    >>> join_names(["flu", "gout", "hiv"])
+    "'flu', 'gout' and 'hiv'"
+    """
+    return join_parts([repr(name) for name in names])
 
 
 def sentence(text: str) -> str:

@@ -1,5 +1,6 @@
 """Budgets of time and memory hold, whatever workers do, and say so where they are too small."""
 
+import operator
 import os
 import re
 import subprocess
@@ -15,7 +16,6 @@ from typer.testing import CliRunner
 from setveil import TransactionTable
 from setveil.audit import audit, limits
 from setveil.audit.limits import Limits
-from setveil.audit.results import undecided
 from setveil.cli import app
 from setveil.data.synthetic import clinic
 from setveil.engine.processes import ROOM, Processes
@@ -62,9 +62,10 @@ def test_what_all_jobs_share_is_sent_without_waiting_for_a_worker():
 def test_the_start_of_a_worker_is_not_the_time_of_its_job():
     source = "__import__('time').sleep(x)"
     pool = Processes(workers=1, seconds_each=2)
-    jobs = [{"x": 0, "slow": Asleep(3)}, {"x": 30}]
-    found = sorted(pool.run(eval, source, jobs), key=lambda one: one.job)
+    found = run(pool, source, [0, 30])
     assert [one.state for one in found] == ["done", "slow"]
+    shared = [7, Asleep(3)]  # loaded before the first job
+    assert [one.state for one in pool.run(operator.contains, shared, [7])] == ["done"]
 
 
 def test_an_answer_that_comes_in_parts_is_put_together():
@@ -191,8 +192,9 @@ def test_an_audit_counts_from_when_its_time_began(tmp_path):
         since=time.monotonic() - 599,
     )  # fmt: skip
     assert [run.state for run in found.runs] == ["skipped"]
-    assert undecided(found.runs)
-    assert found.reasons == (limited(600).no_verdict(),)
+    assert (found.answer, found.recommended) == ("not-decided", None)
+    assert found.reasons == ("No trial finished, so there is no verdict yet.",)
+    assert found.next_steps == (limited(600).how_to_go_on(),)
 
 
 def test_an_audit_in_which_nothing_finished_is_not_decided(tmp_path):
@@ -205,7 +207,8 @@ def test_an_audit_in_which_nothing_finished_is_not_decided(tmp_path):
              "--budget", "0.001", "-o", str(tmp_path / command)],
         )  # fmt: skip
         assert found.exit_code == 3, found.output
-        assert "No trial finished within 0.001 s, so there is no verdict yet." in found.output
+        assert "No trial finished, so there is no verdict yet." in found.output
+        assert "The time of 0.001 s ended the search" in found.output
         assert "--budget 1s" in found.output
         assert "None of" not in found.output
 
@@ -260,6 +263,6 @@ def test_the_time_of_a_whole_command(command, seconds, tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     took = time.monotonic() - begun
-    assert done.returncode in {0, 1, 3}, done.stderr
+    assert done.returncode in {0, 1, 3, 4}, done.stderr
     # A tenth, and what a machine adds on which other tests run.
     assert took < 1.1 * seconds + limits.crowding(), done.stdout

@@ -87,7 +87,9 @@ def test_an_audit_refuses_what_lies_among_its_releases(tmp_path):
         )  # fmt: skip
 
     name = again().runs[0].name
-    for stray in (tmp_path / "publish" / "visits.csv", tmp_path / "publish" / name / "notes.txt"):
+    candidate = tmp_path / "private" / "candidates" / name
+    for stray in (tmp_path / "publish" / "visits.csv", candidate / "notes.txt"):
+        stray.parent.mkdir(exist_ok=True)
         stray.write_text("mine")
         with pytest.raises(ReleaseError, match=stray.name):
             again()

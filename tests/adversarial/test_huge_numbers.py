@@ -72,7 +72,7 @@ SECONDS = 60
 SOURCE = "corpus:words.index"
 RELEASES = {
     "disassociate": ("--k", 2),
-    "coat": ("--k", 2),
+    "coat": ("--k", 2, "--constrained", 1),
     "gather": ("--k", 2, "--taxonomy", "tree.csv"),
     "token-hashing": (),
     "select-a-size": (),
@@ -82,6 +82,10 @@ ATTACKED = {
     **dict.fromkeys(("prior", "random"), ("disassociate", None)),
     **dict.fromkeys(("gba", "mda", "rba", "tba", "wba", "shadow"), ("coat", SOURCE)),
     "linkage": ("gather", None, "--targets", "visits.csv", "--taxonomy", "tree.csv"),
+    "inference": (
+        "gather", None, "--targets", "visits.csv", "--taxonomy", "tree.csv", "--sensitive",
+        "sensitive.txt",
+    ),
     "intersection": (
         "gather", None, "--targets", "visits.csv", "--taxonomy", "tree.csv", "--second", "coat",
     ),

@@ -64,6 +64,8 @@ class Clinic:
         needed = found[0].requires if found else {"taxonomy"}
         letter = next((name for name in "kpl" if not found or hasattr(found[0], name)), None)
         options = [f"--{letter}", 2] if letter else []
+        for name, value in getattr(found[0], "usual", {}).items() if found else ():
+            options += [f"--{name}", value]
         if "taxonomy" in needed:
             options += ["--taxonomy", self.tree]
         if "sensitive" in needed:

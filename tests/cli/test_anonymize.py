@@ -51,7 +51,7 @@ def test_json(clinic):
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     told = json.loads(result.stdout)
-    assert told["schema"] == 1
+    assert told["schema"] == 2
     assert told["method"] == "clump"
     assert told["params"] == {"k": 2, "r": None, "objective": "total", "distinct": True}
     assert told["records"] == told["published"] == len(VISITS)

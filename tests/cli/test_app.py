@@ -76,7 +76,7 @@ def test_a_fault_of_ours_is_no_verdict(capsys):
 def test_json_has_a_schema_and_no_nan(capsys):
     output.emit({"a": float("inf"), "b": {"c": (1, 2)}, "d": None})
     printed = capsys.readouterr().out
-    assert json.loads(printed) == {"schema": 1, "a": None, "b": {"c": [1, 2]}, "d": None}
+    assert json.loads(printed) == {"schema": 2, "a": None, "b": {"c": [1, 2]}, "d": None}
 
 
 def test_progress_is_silent_without_a_terminal(capsys):

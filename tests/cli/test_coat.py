@@ -25,7 +25,7 @@ def test_named_itemsets_are_protected_and_verified(clinic, lists):
     privacy = lists("privacy.txt", "asthma + cough\n\nflu\n")
     result = clinic.anonymize("coat", "--privacy", privacy, "--key", clinic.key, "--json")
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["promise"].startswith("every part of 2 given itemsets")
+    assert json.loads(result.stdout)["promise"].startswith("every part of 2 protected itemsets")
     assert "drawn at random" not in result.stderr
     manifest = setveil.load_manifest(clinic.release)
     assert manifest.form == "set-generalized"
@@ -72,7 +72,7 @@ def test_every_item_is_protected_on_request(clinic):
     result = clinic.anonymize("pcta", "--constrained", 1)
     assert result.exit_code == 0, result.output
     assert "drawn at random" not in result.stderr
-    assert "5 given itemsets" in result.stdout
+    assert "5 protected items" in result.stdout
 
 
 def test_wordnet_gives_utility_constraints(clinic, lists, data_dir):
@@ -89,6 +89,7 @@ def test_wordnet_gives_utility_constraints(clinic, lists, data_dir):
     ("options", "message"),
     [
         (["--privacy", "nowhere.txt"], "nowhere.txt"),
+        (["--constrained", "none"], "nothing says what to protect"),
         (["--utility", "nowhere.txt"], "nowhere.txt"),
         (["--utility", "wordnet:nowhere"], "no WordNet here"),
         (["--taxonomy", "nowhere.csv"], "uses no tree"),

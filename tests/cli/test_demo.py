@@ -1,19 +1,16 @@
-"""The demonstration tells its story, and keeps what may be published apart from what may not."""
+"""The demonstration is an audit like any other, and keeps apart what may be published."""
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 import setveil
 from setveil.anonymize import Gather
-from setveil.audit import load_audit, working
+from setveil.audit import audit, load_audit, plan
 from setveil.cli import app, demo
-from setveil.guarantee import KAnonymity
-
-USUAL = ["coat-k5-s1-constrained1", "disassociate-k5-m2", "gather-k5"]
+from setveil.data.synthetic import clinic
 
 
 def run_demo(out, *more):
@@ -22,14 +19,9 @@ def run_demo(out, *more):
 
 @pytest.fixture(scope="module", autouse=True)
 def _small():
-    """Run in this process, with few notes and a short search."""
+    """Let an audit that names no method try two."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "WORKERS", 0)
-        patch.setattr(demo, "NOTES", 300)
-        patch.setattr(demo, "TARGET", 0.9)
-        short = ["coat:k=5|20,s=1,constrained=1,objective=null,utility=null|alone"]
-        short.append("safe-disassociate:k=5,m=2,max_cluster_size=null,refine=null,max_share=1|0.1")
-        patch.setattr(demo, "STRONGER", short)
+        patch.setattr(plan, "CHOSEN", ("gather", "suppress-control"))
         yield
 
 
@@ -47,45 +39,42 @@ def files_in(folder):
     }
 
 
-def test_every_release_is_verified_attacked_and_in_the_table(done):
+def test_it_is_the_audit_of_the_clinic_with_the_settings_of_any_other_file(done, tmp_path):
     out, result = done
     assert result.exit_code == 0, result.output
     found = load_audit(out)
-    assert [run.name for run in found.runs][:3] == USUAL
-    assert {run.method for run in found.runs} == {
-        "coat", "disassociate", "gather", "safe-disassociate",
-    }  # fmt: skip
+    data = clinic(n=120, seed=demo.SEED)
+    usual = audit(
+        data.table,
+        out=tmp_path / "usual",
+        taxonomy=data.taxonomy,
+        sensitive=data.sensitive,
+        seed=demo.SEED,
+    )
+    assert [run.id for run in found.runs] == [run.id for run in usual.runs]
+    assert (found.answer, found.recommended) == (usual.answer, usual.recommended)
+    assert {run.method for run in found.runs} == {"gather", "suppress-control"}
     for run in found.runs:
         assert run.verified
-        assert run.title in result.stdout
-        failed = [each for each in run.adversaries if each.note.startswith("failed")]
-        assert not failed
-    assert f"report (for you alone): {out / 'private' / 'report.html'}" in result.stdout
+        assert not [each for each in run.adversaries if each.note.startswith("failed")]
+        assert {"linkage", "inference"} <= {each.attack for each in run.adversaries}
 
 
-def test_the_story_is_told_by_the_figures_of_the_runs(done):
+def test_the_first_screen_says_answer_risks_and_where_to_look(done):
     out, result = done
     found = load_audit(out)
-    story = [reason for reason in found.reasons if "keeps its promise, checked" in reason]
-    assert len(story) == 2
-    assert "which knows how words are related: corpus:notes.index" in story[0]
-    for sentence, name in zip(story, USUAL, strict=False):
-        run = next(run for run in found.runs if run.name == name)
-        rates = [100 * each.rate.value for each in run.adversaries if each.rate is not None]
-        assert sentence.startswith(f"{run.title} keeps its promise")
-        found_share = float(re.search(r"finds ([\d.]+)%", sentence)[1])
-        assert any(0 <= found_share - rate < 1 for rate in rates)
-    closed = [reason for reason in found.reasons if reason.startswith(("Hardening", "None of"))]
-    assert len(closed) == 2
-    page = (out / "private" / "report.html").read_text(encoding="utf-8")
-    assert "Hardening: " in page
-    assert "Hardening: " in result.stdout
+    answer = found.answer.replace("-", " ").upper()
+    assert result.stdout.splitlines()[1].startswith(f"{answer}   An invented clinic · 120 records")
+    for label in ("Single out", "original data", "this release", "guessing"):
+        assert label in result.stdout
+    assert f"Report, for you alone: {out / 'private' / 'report.html'}" in result.stdout
+    assert (f"To publish: {out / 'publish'}" in result.stdout) == (found.recommended is not None)
 
 
 def test_progress_goes_to_stderr_and_quiet_silences_it(done):
     out, result = done
     assert "120 invented patients" in result.stderr
-    assert "invented" not in result.stdout
+    assert "invented patients" not in result.stdout
     assert run_demo(out, "--quiet").stderr == ""
 
 
@@ -98,11 +87,11 @@ def test_releases_verify_from_their_files_alone(done):
 def test_what_is_private_stays_apart(done):
     out, _ = done
     published = files_in(out / "publish")
-    assert not [name for name in published if re.search("key|html|index|audit", name)]
+    assert not [name for name in published if re.search("key|report|audit|seed", name)]
     private = out / "private"
     assert private.stat().st_mode & 0o777 == 0o700
     assert {path.name for path in private.iterdir()} >= {
-        "clinic.jsonl", "taxonomy.csv", "sensitive.txt", "notes.index", "report.html",
+        "clinic.jsonl", "taxonomy.csv", "sensitive.txt", "report.html",
     }  # fmt: skip
     for key in (private / "keys").iterdir():
         assert key.stat().st_mode & 0o777 == 0o600
@@ -113,20 +102,19 @@ def test_the_records_it_wrote_give_the_same_release_again(done):
     out, _ = done
     table = setveil.read(out / "private" / "clinic.jsonl")
     tree = setveil.Taxonomy.read(out / "private" / "taxonomy.csv")
-    again = Gather(k=5).anonymize(table, taxonomy=tree).release.to_rows()
-    assert again == setveil.load_release(out / "publish" / "gather-k5").to_rows()
+    run = next(run for run in load_audit(out).runs if run.method == "gather")
+    again = Gather(**run.params).anonymize(table, taxonomy=tree).release.to_rows()
+    assert again == setveil.load_release(out / run.release).to_rows()
 
 
-def test_running_again_makes_and_changes_nothing(done, monkeypatch):
+def test_running_again_makes_and_changes_nothing(done):
     out, _ = done
     before = files_in(out)
-
-    def never(*_):
-        raise AssertionError
-
-    monkeypatch.setattr(working, "perform", never)
+    made = {path: path.stat().st_mtime_ns for path in (out / "private" / "runs").iterdir()}
+    assert len(made) > len(load_audit(out).runs)  # with the original data
     assert run_demo(out).exit_code == 0
     assert files_in(out) == before
+    assert {path: path.stat().st_mtime_ns for path in made} == made
 
 
 def test_json_is_that_of_an_audit(done):
@@ -141,21 +129,7 @@ def test_data_only_writes_the_records_and_stops(tmp_path):
     result = run_demo(tmp_path / "out", "--data-only", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert len(setveil.read(tmp_path / "out" / "private" / "clinic.jsonl")) == 120
-    assert not list((tmp_path / "out" / "publish").iterdir())
-
-
-def test_a_method_that_breaks_its_promise_is_found_out(tmp_path, monkeypatch):
-    honest = Gather.anonymize
-
-    def boastful(self, table, **inputs):
-        return replace(honest(self, table, **inputs), promise=KAnonymity(k=1000))
-
-    monkeypatch.setattr(Gather, "anonymize", boastful)
-    monkeypatch.setattr(demo, "USUAL", ["gather:k=5"])
-    monkeypatch.setattr(demo, "STRONGER", ["safe-disassociate:k=5,m=2,refine=false,max_share=1"])
-    result = run_demo(tmp_path / "out")
-    assert result.exit_code == 1
-    assert "gather, k = 5 BREAKS its promise" in result.stdout
+    assert not list((tmp_path / "out").glob("publish/*"))
 
 
 @pytest.mark.parametrize("records", ["0", "many"])

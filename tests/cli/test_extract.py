@@ -36,7 +36,7 @@ def test_json_and_ways_to_extract(clinic, notes):
         result = clinic.run("extract", notes, "--as", method, "-o", out, "--json", "--quiet")
         found = json.loads(result.stdout)
         assert result.stderr == ""
-        assert (found["schema"], found["documents"], found["empty"]) == (1, 3, 1)
+        assert (found["schema"], found["documents"], found["empty"]) == (2, 3, 1)
         assert (found["records"], found["items"], found["method"]) == (2, items, method)
         assert found["ttr"] == found["items"] / found["occurrences"]
         assert len(setveil.read(out)) == 2

@@ -10,26 +10,25 @@ from setveil.audit import load_audit
 @pytest.fixture
 def harden(clinic):
     def run(*more, data=None):
-        options = ["--methods", "disassociate:m=2,refine=false", "--attacks", "linkage"]
+        options = ["--methods", "disassociate:m=2,refine=false", "--min-k", 2, "--max-loss", 1]
         options += ["--known", 1, "--seed", 1, "--workers", 0, "-o", clinic.folder / "out"]
         return clinic.run("harden", data or clinic.data, *options, *more)
 
     return run
 
 
-def test_prints_every_setting_with_risk_and_loss_and_what_to_publish(harden, clinic):
-    result = harden("--target", 0.5)
+def test_prints_the_answer_of_the_search_and_a_line_per_setting(harden, clinic):
+    result = harden("--target", 1)
     assert result.exit_code == 0, result.output
     found = load_audit(clinic.folder / "out")
-    lines = result.stdout.splitlines()
+    assert result.stdout.splitlines()[1].startswith("PUBLISH   visits")
     for run in found.runs:
-        line = next(line for line in lines if run.title in line and "%" in line)
-        assert f"{run.risk:.1%}" in line
-        assert f"{run.loss:.1%}" in line
-    assert f"publish: {clinic.folder / 'out' / found.chosen.release}" in result.stdout
-    assert "tried; the target was reached" in result.stdout
+        line = next(line for line in result.stderr.splitlines() if f"] {run.title}: " in line)
+        assert "promise checked" in line
+    assert f"To publish: {clinic.folder / 'out' / 'publish'}" in result.stdout
+    assert "tried; the target was reached" in found.notes[0]
     page = (clinic.folder / "out" / "private" / "report.html").read_text(encoding="utf-8")
-    assert f"Publish {found.chosen.title}." in page
+    assert found.chosen.title in page
 
 
 def test_it_starts_with_the_weakest_and_stops_when_that_is_enough(harden, clinic):
@@ -39,11 +38,13 @@ def test_it_starts_with_the_weakest_and_stops_when_that_is_enough(harden, clinic
     ]
 
 
-def test_no_setting_below_the_target_is_exit_code_1(harden):
+def test_where_no_setting_reaches_the_target_nothing_is_published(harden, clinic):
     result = harden("--target", 0)
-    assert result.exit_code == 1
-    assert "meets the target of 0%" in result.stdout
-    assert "no stronger setting is left" in result.stdout
+    assert result.exit_code in {1, 3}
+    found = load_audit(clinic.folder / "out")
+    assert found.recommended is None
+    assert "no stronger setting is left" in found.notes[0]
+    assert not list((clinic.folder / "out" / "publish").glob("*"))
 
 
 def test_the_budget_is_30_minutes_unless_another_is_given(harden, clinic):
@@ -55,7 +56,7 @@ def test_the_budget_is_30_minutes_unless_another_is_given(harden, clinic):
 
 def test_json_is_the_whole_result_and_settings_come_from_a_file(harden, clinic):
     file = clinic.folder / "audit.toml"
-    file.write_text('data = "visits.jsonl"\ntarget = 0.5\ntitle = "Visits"\n')
+    file.write_text('data = "visits.jsonl"\ntarget = 1.0\ntitle = "Visits"\n')
     result = harden("--json", "--quiet", data=file)
     assert result.stderr == ""
     said = json.loads(result.stdout)

@@ -34,7 +34,7 @@ def test_json_holds_the_figures_and_nothing_else(clinic):
     result = clinic.run("inspect", clinic.data, "--json", "--quiet")
     assert result.stderr == ""
     found = json.loads(result.stdout)
-    assert found["schema"] == 1
+    assert found["schema"] == 2
     assert (found["records"], found["items"], found["occurrences"]) == (8, 5, 16)
     assert found["ttr"] == 5 / 16
     for m in (1, 2, 3):

@@ -32,7 +32,8 @@ def test_from_release_to_score(recoded):
     lines = shown.stdout.splitlines()
     assert lines[0].split() == ["score", "value", "low", "high", "random", "control", "meaning"]
     assert {line.split()[0] for line in lines[1:]} == {
-        "named", "advantage", "sure", "single", "below_k", "found", "candidates", "learned",
+        "named", "advantage", "singled", "advantage_singled", "sure", "single", "below_k",
+        "found", "candidates", "learned",
     }  # fmt: skip
     told = json.loads(scored(recoded, guess, "--json", "--sensitive", recoded.sensitive).stdout)
     assert told["named_random"] == pytest.approx(1 / len(VISITS))

@@ -20,7 +20,7 @@ def measured(clinic, *more):
 def test_json_is_flat_with_stable_names(clinic):
     clinic.anonymize("gather", "--key", clinic.key)
     told = measured(clinic)
-    assert told["schema"] == 1
+    assert told["schema"] == 2
     assert set(told) >= KEYS
     assert all(value is None or isinstance(value, int | float) for value in told.values())
 

@@ -17,7 +17,7 @@ def test_lists_every_method_with_its_parameters_and_paper(clinic):
 
 def test_json(clinic):
     result = json.loads(clinic.run("methods", "--json").stdout)
-    assert result["schema"] == 1
+    assert result["schema"] == 2
     by_name = {method["name"]: method for method in result["methods"]}
     assert {"clump", "gather", "partition", "k-anonymity"} <= set(by_name)
     clump = by_name["clump"]

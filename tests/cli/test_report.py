@@ -31,7 +31,8 @@ def test_a_page_by_default(audit):
     assert done.stdout == ""
     assert page.stat().st_mode & 0o777 == 0o600
     text = page.read_text(encoding="utf-8")
-    assert "Publish gather, k = 10." in text
+    assert "PUBLISH" in text
+    assert "gather, k = 10" in text
     assert "guessed" not in text
     assert str(audit) not in text
     assert report(audit, "--quiet").stderr == ""  # and a second time
@@ -46,15 +47,16 @@ def test_records_on_request(audit, tmp_path):
 def test_markdown_goes_to_stdout(audit):
     done = report(audit, "--format", "md")
     assert done.exit_code == 0
-    assert done.stdout.startswith("# A clinic &lt;script&gt;")
+    assert done.stdout.startswith("# PUBLISH: A clinic &lt;script&gt;")
     assert report(audit, "--format", "md", "--show-records").exit_code == 2
 
 
 def test_json_is_the_result_without_records(audit):
     said = json.loads(report(audit, "--format", "json").stdout)
-    assert said["schema"] == 1
+    assert said["schema"] == 2
     assert said["recommended"] == "id-gather-k10"
     assert not [each for run in said["runs"] for each in run["adversaries"] if "examples" in each]
+    assert not [run for run in said["runs"] if "story" in run["figures"]]
     whole = json.loads(report(audit, "--format", "json", "--show-records").stdout)
     assert [each for run in whole["runs"] for each in run["adversaries"] if each["examples"]]
 

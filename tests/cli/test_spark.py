@@ -62,11 +62,12 @@ def test_what_spark_cannot_check_is_said(clinic):
 def test_an_audit_on_spark_finds_the_same(clinic):
     def audited(out, *more):
         options = ["--taxonomy", clinic.tree, "--methods", "gather:k=2", "--target", 1, *more]
+        options += ["--min-k", 2, "--max-loss", 1]
         found = clinic.run(
             "audit", clinic.data, *options, "--seed", 1, "-o", clinic.folder / out, "--json"
         )
         assert found.exit_code == 0, found.output
-        return clinic.folder / out / "publish" / "gather-k2"
+        return clinic.folder / out / "private" / "candidates" / "gather-k2"
 
     here = audited("here", "--workers", 0)
     assert contents(audited("there", "--engine", "spark")) == contents(here)

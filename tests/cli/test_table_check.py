@@ -103,7 +103,7 @@ def test_a_tree(check, tmp_path):
 
 def test_json(check):
     told = json.loads(check("k-anonymity", "--quasi", "age", "--k", "3", "--json").stdout)
-    assert told["schema"] == 1
+    assert told["schema"] == 2
     assert (told["check"], told["params"]) == ("k-anonymity", {"quasi": ["age"], "k": 3})
     assert (told["holds"], told["exact"], told["checked"]) == (False, True, 5)
     assert told["witnesses"][0]["items"] == ["age=40-49"]

@@ -27,7 +27,7 @@ def test_check_against_data(clinic):
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     told = json.loads(result.stdout)
-    assert (told["schema"], told["items"], told["items_missing"], told["missing"]) == (1, 5, 0, [])
+    assert (told["schema"], told["items"], told["items_missing"], told["missing"]) == (2, 5, 0, [])
     assert (told["format"], told["number_of_cuts"]) == ("edges", "11")
 
 

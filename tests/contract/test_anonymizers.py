@@ -46,8 +46,8 @@ VARIANTS = {
     "gather": [{"effort": "fast"}],
     "direct-km": [{"m": 3}],
     "apriori-km": [{"m": 3}],
-    "coat": [{"constrained": 1, "objective": "ul"}, {"constrained": "1/2"}],
-    "pcta": [{"constrained": 1}],
+    "coat": [{"objective": "ul"}, {"constrained": "1/2"}],
+    "pcta": [{"constrained": "1/20"}],
     "disassociate": [{"max_cluster_size": 5}, {"m": 3, "refine": False}],
     "safe-disassociate": [{"max_cluster_size": 5, "max_share": "0.7"}, {"m": 3, "refine": False}],
     "cahd": [{"p": 2, "alpha": 1}],
@@ -68,7 +68,8 @@ def methods(*needs):
     found = [
         pytest.param(entry.target, params, id=" ".join([entry.name, *map(str, params.values())]))
         for entry in ENTRIES
-        for params in [{}, *VARIANTS.get(entry.name, [])]
+        for given in [{}, *VARIANTS.get(entry.name, [])]
+        for params in [{**getattr(entry.target, "usual", {}), **given}]
         if {*entry.target.requires, *entry.target.__dataclass_fields__} >= set(needs)
     ]
     return pytest.mark.parametrize(("method", "params"), found)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.reference import linkage as reference
 
 from setveil.anonymize import SecretSharing
-from setveil.attack import Linkage
+from setveil.attack import Inference, Linkage
 from setveil.data import Taxonomy, TransactionTable
-from setveil.measure import draw_targets, score, score_inference
+from setveil.measure import draw_questions, draw_targets, score
 from setveil.release import (
     ItemChannel,
     Key,
@@ -185,11 +185,10 @@ def test_inference_is_that_of_the_original(how, table, m):
     secret = [item for item in "ab" if item in table.vocabulary]
     if not secret:
         return
-    release, _ = {**SHOWS, **NEARLY}[how](table)
-    targets = draw_targets(table, m=m, hidden=secret)
-    rates = score_inference(
-        release, original=table, targets=targets, sensitive=secret, taxonomy=tree_of(table)
-    )
+    release, key = {**SHOWS, **NEARLY}[how](table)
+    targets = draw_questions(table, sensitive=secret, m=m)
+    guess = Inference().run(release, targets=targets, taxonomy=tree_of(table))
+    rates = score(guess, release=release, original=table, key=key)
     rows = [set(row) for row in table]
     support = Counter(item for row in rows for item in row)
     believed, before = [], []

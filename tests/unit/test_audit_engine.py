@@ -6,19 +6,21 @@ import stat
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from setveil import Taxonomy, TransactionTable, load_release
 from setveil.audit import (
     AuditResult,
+    Criteria,
     RunRecord,
     audit,
     load_audit,
-    performing,
     suggest_sensitive,
-    working,
+    trial,
+    trials,
 )
-from setveil.audit.attacks import attack, attackers
+from setveil.audit.adversaries import NEEDLESS, attack_release, attackers
 from setveil.audit.config import read_config
 from setveil.audit.run import run_method
 from setveil.audit.store import Store
@@ -70,7 +72,10 @@ def test_every_run_is_verified_attacked_and_measured(done):
         assert run.state == "done", run.error
         assert run.verified
         assert run.loss == run.measures["are"]
-        assert sum(each.attack == "linkage" for each in run.adversaries) == 6
+        # 1 to 3 items, random or the rarest, each with who is named and who is singled out.
+        for name, number in (("linkage", 12), ("inference", 6)):
+            assert sum(each.attack == name and each.decides for each in run.adversaries) == number
+        assert run.missing == ()
         assert all(not each.note.startswith("failed") for each in run.adversaries)
         assert 0 <= run.risk <= 1
         assert set(run.seconds) == {"anonymize", "verify", "measure", "attack"}
@@ -81,8 +86,7 @@ def test_every_run_is_verified_attacked_and_measured(done):
 
 def test_what_may_be_published_holds_no_secrets_and_the_rest_is_private(done):
     out, result = done
-    assert sorted(path.name for path in out.iterdir()) == ["private", "publish"]
-    assert sorted(path.name for path in (out / "publish").iterdir()) == sorted(
+    assert sorted(path.name for path in (out / "private" / "candidates").iterdir()) == sorted(
         run.name for run in result.runs
     )
     for run in result.runs:
@@ -92,8 +96,10 @@ def test_what_may_be_published_holds_no_secrets_and_the_rest_is_private(done):
     assert stat.S_IMODE((out / "private").stat().st_mode) == 0o700
     for file in (out / "private").rglob("*"):
         mode = stat.S_IMODE(file.stat().st_mode)
-        assert mode == (0o700 if file.is_dir() else 0o600), file.name
-    public = b"".join(path.read_bytes() for path in (out / "publish").rglob("*.json"))
+        if "candidates" not in file.parts:  # as they would be published
+            assert mode == (0o700 if file.is_dir() else 0o600), file.name
+    public = b"".join(path.read_bytes() for path in (out / "private").rglob("manifest.json"))
+    assert public
     assert b"seed" not in public
 
 
@@ -108,7 +114,7 @@ def test_a_second_call_makes_nothing_again(done, monkeypatch):
     def never(*_):
         raise AssertionError
 
-    monkeypatch.setattr(working, "perform", never)
+    monkeypatch.setattr(trials, "run_trial", never)
     assert audited(out) == result
 
 
@@ -160,27 +166,34 @@ def test_other_data_or_settings_are_other_runs(done, tmp_path):
     assert not ids & {run.id for run in other.runs}
     few = audited(tmp_path / "few", attacks=["linkage"], known=[1])
     assert not ids & {run.id for run in few.runs}
-    assert [len(run.adversaries) for run in few.runs] == [2, 2, 2]
+    deciding = [[each.attack for each in run.adversaries if each.decides] for run in few.runs]
+    assert deciding == [["linkage"] * 4] * 3  # random or the rarest, named or singled out
+    assert [run.missing for run in few.runs] == [
+        ("inference",), ("inference", "re-association"), ("inference",),
+    ]  # fmt: skip
+    assert (few.answer, few.recommended) == ("not-decided", None)
     del out
 
 
 def test_one_run_that_cannot_be_made_loses_no_other(tmp_path):
     result = audited(tmp_path, methods=["cahd:p=30", "gather:k=3", "gather:k=100"])
     states = {run.name: run.state for run in result.runs}
-    assert states == {"cahd-p30": "failed", "gather-k3": "done", "gather-k100": "failed"}
-    assert all(run.error for run in result.runs if run.state == "failed")
-    assert "2 of 3 runs failed; each says why." in result.notes
+    assert states == {
+        "cahd-p30": "inapplicable", "gather-k3": "done", "gather-k100": "inapplicable",
+    }  # fmt: skip
+    assert all(run.error for run in result.runs if run.state == "inapplicable")
+    assert "2 of 3 trials did not apply; each says why." in result.notes
 
 
 def test_an_unforeseen_fault_loses_one_run_only(tmp_path, monkeypatch):
-    true = performing.run_method
+    true = trial.run_method
 
     def faulty(name, *args, **rest):
         if name == "cahd":
             raise RuntimeError("oh")
         return true(name, *args, **rest)
 
-    monkeypatch.setattr(performing, "run_method", faulty)
+    monkeypatch.setattr(trial, "run_method", faulty)
     result = audited(tmp_path)
     assert [run.state for run in result.runs] == ["done", "done", "failed"]
     assert result.runs[2].error == "RuntimeError: oh"
@@ -191,8 +204,10 @@ def test_what_does_not_fit_the_time_is_skipped_and_said(tmp_path, workers):
     result = audited(tmp_path, workers=workers, budget=0.001)
     assert {run.state for run in result.runs} == {"skipped"}
     assert "time budget of 0.001 s" in result.runs[0].error
-    assert result.recommended is None
-    assert "3 of 3 runs skipped; each says why." in result.notes
+    assert (result.answer, result.recommended) == ("not-decided", None)
+    assert result.reasons == ("No trial finished, so there is no verdict yet.",)
+    assert "--budget" in result.next_steps[0]
+    assert "3 of 3 trials skipped; each says why." in result.notes
 
 
 def test_a_memory_in_which_no_worker_fits_is_refused(tmp_path):
@@ -202,22 +217,62 @@ def test_a_memory_in_which_no_worker_fits_is_refused(tmp_path):
 
 def test_the_recommendation_follows_the_target(done):
     out, _ = done
-    strict, lax = audited(out, target=0.0), audited(out, target=1.0)
+    strict, lax = audited(out, target=0.0), audited(out, target=1.0, max_loss=9, min_k=2)
     assert strict.recommended is None
+    assert strict.answer in {"do-not-publish", "not-decided"}
+    assert lax.answer == "publish"
     assert lax.chosen.loss == min(run.loss for run in lax.runs)
     assert lax.settings["seed"] == 1
+    assert (lax.criteria.max_loss, lax.criteria.min_k) == (9, 2)
+    careful = audited(out, target=1.0, max_loss=9, min_k=4)
+    assert careful.answer == "publish-with-care"
+    assert "you ask for at least 4" in careful.cares[0]
 
 
-def test_releases_of_earlier_audits_are_mentioned(tmp_path):
-    audited(tmp_path, methods=METHODS[:2])
-    result = audited(tmp_path, methods=METHODS[:1])
-    assert any("earlier audits: disassociate-k3-m2" in note for note in result.notes)
-
-
-def test_who_is_told_hears_of_each_run(tmp_path):
+def test_who_is_told_hears_of_the_begin_and_the_end_of_each_trial(tmp_path):
     heard = []
-    audited(tmp_path, told=lambda record, done, total: heard.append((record.name, done, total)))
-    assert [(done, total) for _, done, total in heard] == [(1, 3), (2, 3), (3, 3)]
+    result = audited(tmp_path, tell=heard.append)
+    ended = [progress for progress in heard if progress.ended is not None]
+    assert [(progress.done, progress.expected) for progress in ended] == [(1, 3), (2, 3), (3, 3)]
+    assert [progress.ended.name for progress in ended] == [run.name for run in result.runs]
+    begun = [progress.running for progress in heard if progress.ended is None]
+    assert begun == [(name,) for name in ("original", *(run.name for run in result.runs))]
+    assert ended[-1].best == result.chosen
+
+
+def test_the_same_attack_on_the_original_stands_beside_the_rate(done):
+    _, result = done
+    assert result.original.method == "original"
+    assert result.original.release == ""
+    rates = {each.family: each.rate for each in result.original.adversaries}
+    for run in result.runs:
+        for each in run.deciding:
+            if each.attack in {"linkage", "inference"}:
+                assert each.raw == rates[each.family]
+            else:
+                assert each.raw.value == 1.0  # the original shows every piece together
+
+
+def test_a_release_that_is_opened_gets_no_dear_attacks_unless_they_are_named(tmp_path):
+    strict = {"methods": ["disassociate:k=3,m=2"], "target": 0.0}
+    (run,) = audited(tmp_path / "a", **strict).runs
+    left = {each.attack for each in run.adversaries if each.note == NEEDLESS}
+    assert left
+    assert run.missing == ()
+    (named,) = audited(tmp_path / "b", **strict, attacks=["linkage", *left]).runs
+    assert not [each for each in named.adversaries if each.note == NEEDLESS]
+
+
+def test_all_attacks_include_a_second_release_of_the_same_people(tmp_path):
+    found = audited(tmp_path, methods=["gather:k=3"], attacks=["all"], target=1.0)
+    second = [each for each in found.runs[0].adversaries if each.attack == "intersection"]
+    assert second
+    for each in second:
+        assert not each.note.startswith("failed"), each.note
+    assert any(each.rate is not None and each.tested for each in second)
+    assert not any("second release" in said for said in found.untested)
+    usual = audited(tmp_path, methods=["gather:k=3"], target=1.0)
+    assert any("second release" in said for said in usual.untested)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +291,7 @@ def test_who_is_told_hears_of_each_run(tmp_path):
 def test_wrong_use_is_refused_before_anything_is_written(tmp_path, wrong, error):
     with pytest.raises(error):
         audited(tmp_path / "out", **wrong)
-    assert not list(tmp_path.glob("out/publish/*"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path):
@@ -249,24 +304,31 @@ def test_a_folder_with_other_things_is_refused(tmp_path):
 
 def test_an_attack_is_what_it_says_and_scores_as_by_hand():
     run = run_method("gather", {"k": 3}, TABLE, TREE)
-    attacker = attackers("generalized")[1]
-    found = attack(attacker, run, TABLE, seed=[1, 2])
-    method = find("attack", "linkage").target(**attacker.params)
-    import numpy as np
-
-    targets = draw_targets(TABLE, m=2, rng=np.random.default_rng([1, 2]))
+    attacker = next(
+        one
+        for one in attackers("generalized")
+        if (one.params["m"], one.params["knowledge"]) == (2, "random")
+    )
+    singled, found = attack_release(attacker, run, TABLE, seed=1, number=2, criteria=Criteria())
+    assert found.params["sample"] == 1000
+    method = find("attack", "linkage").target(**found.params)
+    targets = draw_targets(TABLE, m=2, sample=1000, rng=np.random.default_rng([1, 2]))
     guess = method.run(run.release, targets=targets, taxonomy=run.taxonomy)
     rates = score(guess, release=run.release, original=TABLE, key=run.key)
     assert found.rate.value == pytest.approx(rates["named"].value)
     assert found.baseline == rates["named_random"]
+    assert singled.rate.value == pytest.approx(rates["singled"].value)
+    assert (singled.risk, found.risk) == ("singling_out", "linkage")
+    assert found.tested == len(TABLE)
 
 
 def test_an_attack_that_fails_does_not_lose_the_run(monkeypatch):
     run = run_method("gather", {"k": 3}, TABLE, TREE)
     monkeypatch.setattr("setveil.attack.Linkage.run", lambda *_, **__: 1 / 0)
-    found = attack(attackers("generalized")[0], run, TABLE, seed=[1])
-    assert found.rate is None
-    assert found.note == "failed: ZeroDivisionError: division by zero"
+    first = attackers("generalized")[0]
+    for found in attack_release(first, run, TABLE, seed=1, number=1, criteria=Criteria()):
+        assert found.rate is None
+        assert found.note == "failed: ZeroDivisionError: division by zero"
 
 
 def test_methods_that_promise_nothing_are_attacked_but_not_recommended(tmp_path):
@@ -281,7 +343,7 @@ def test_methods_that_promise_nothing_are_attacked_but_not_recommended(tmp_path)
 def test_a_result_shows_itself():
     evil = "<script>alert(1)</script>"
     run = RunRecord(id="1", name="x", title=evil, method="gather", params={}, loss=0.5)
-    result = AuditResult(title=evil, target=0.1, runs=(run,), recommended="1", reasons=(evil,))
+    result = AuditResult(title=evil, runs=(run,), recommended="1", reasons=(evil,))
     assert "<script>" not in result._repr_html_()
     assert result.to_frame().row(0, named=True)["recommended"] is True
     drawn = replace(result, runs=()).plot()
@@ -336,12 +398,12 @@ def test_two_audits_never_work_in_one_directory(tmp_path):
 @pytest.mark.parametrize("damage", ["release", "key"])
 def test_a_run_whose_files_changed_is_made_again(tmp_path, damage):
     first = audited(tmp_path, methods=["gather:k=3"])
-    data = next((tmp_path / "publish" / "gather-k3").glob("release-*"))
+    data = next((tmp_path / "private" / "candidates" / "gather-k3").glob("release-*"))
     file = data if damage == "release" else tmp_path / "private" / "keys" / "gather-k3.key"
     whole = file.read_bytes()
     file.write_bytes(whole[:-1])
     assert timeless(audited(tmp_path, methods=["gather:k=3"])) == timeless(first)
-    assert len(load_release(tmp_path / "publish" / "gather-k3")) == len(TABLE)
+    assert len(load_release(tmp_path / "private" / "candidates" / "gather-k3")) == len(TABLE)
     file.unlink()
     audited(tmp_path, methods=["gather:k=3"])
     assert file.exists()
@@ -367,7 +429,7 @@ def test_releases_do_not_depend_on_the_order_of_records(tmp_path):
             attacks=["linkage"], known=[1],
         )  # fmt: skip
     files = sorted(
-        path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("publish/*/*")
+        path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("candidates/*/*")
     )
     assert files
     for file in files:

@@ -16,7 +16,15 @@ from setveil import charts
 from setveil.audit import AuditResult, frontier
 from setveil.errors import ParameterError
 from setveil.measure.interval import Rate
-from setveil.report import audit_charts, markdown_audit, render_audit, save_figures
+from setveil.report import (
+    audit_charts,
+    audit_page,
+    audit_runs,
+    markdown_audit,
+    render_audit,
+    save_figures,
+)
+from setveil.report.first_screen import first_screen
 from setveil.words import in_thousand, won
 
 
@@ -79,55 +87,113 @@ def test_needs_no_network_and_runs_its_own_script_only(html, page):
 
 
 def test_says_first_that_it_is_private(page):
-    assert page.text.index("do not publish this page") < page.text.index("Publish gather")
+    assert page.text.index("do not publish this page") < page.text.index("PUBLISH")
 
 
-def test_first_screen_gives_verdict_recommendation_and_figures(page):
-    start = page.text[: page.text.index("Privacy against loss")]
-    assert "Publish gather, k = 10. publish/gather-k10" in start
-    assert "37 would name the right record" in start
-    assert "Do not publish apriori-km (m 2), k = 5: its promise is broken." in start
-    assert "about 61 in 100" in start
-    assert "at most 8.7%" in start  # Wilson's upper end of 70 of 1,000, over guessing 1 of 1,000
-    assert "70 of 1,000 right, 1 of 1,000 by guessing" in start
-    assert "21.9%" in start
+def test_the_first_screen_says_what_the_terminal_says(page):
+    start = page.text[: page.text.index("One record before and after")]
+    screen = first_screen(made.result())
+    assert f"{screen.answer} {screen.about}" in start
+    assert screen.headline in start
+    assert len(screen.risks) == 3
+    for row in screen.risks:
+        before = f"original data {row.original} this release {row.release}"
+        assert f"{row.label} {before} guessing {row.guessing} This release: {row.details}." in start
+    for title, sentences in screen.paragraphs:
+        assert f"{title} {' '.join(sentences)}" in start
 
 
-def test_the_risk_shown_is_the_upper_end_of_the_worst_gain(page):
-    chosen = made.result().chosen
-    high = max(each.rate.high for each in chosen.adversaries)
-    assert (high - 0.001) / 0.999 == pytest.approx(chosen.risk)
-    assert f"risk {(int(chosen.risk * 1000) + 1) / 10}%" in page.text
+def test_numbers_of_the_first_screen_by_hand(page):
+    # 70 of 1,000 named with three items; Wilson's upper end over guessing 1 of 1,000.
+    row = next(row for row in first_screen(made.result()).risks if row.risk == "linkage")
+    assert (row.original, row.release, row.guessing) == ("240 of 1,000", "70 of 1,000", "1")
+    high = (Rate.sampled(70, 1000).high - 0.001) / 0.999
+    assert f"at most {(int(high * 1000) + 1) / 10}%" in row.details
+    assert "105 of 1,000 people (original data: 400)" in page.text  # five known items
 
 
-def test_nothing_is_recommended_where_nothing_meets_the_target(folder):
-    reasons = ("No verified run stays at or below the target.", "gather, k = 25 comes nearest.")
-    page = rendered(folder, None, recommended=None, reasons=reasons, target=0.01)
-    assert "Publish none of these yet." in page.text
-    assert "No verified run stays at or below the target." in page.text
+def test_bars_share_one_scale(html):
+    widths = [float(w) for w in re.findall(r'class="bar"[^>]*><i style="width:([\d.]+)%"', html)]
+    screen = first_screen(made.result())
+    shares = [share for row in screen.risks for share in row.shares]
+    assert widths == pytest.approx([100 * share / max(shares) for share in shares], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "answer", ["publish", "publish-with-care", "do-not-publish", "not-decided"]
+)
+def test_every_answer_has_its_colour_and_words(folder, answer):
+    chosen = "id-gather-k10" if answer.startswith("publish") else None
+    reasons = ("Too few.", "gather, k = 25 comes nearest.")
+    page = rendered(folder, None, recommended=chosen, answer=answer, reasons=reasons)
+    looks = [a["class"] for tag, a in page.elements if tag == "section"]
+    assert looks == [f"verdict is-{audit_page.LOOKS[answer]}"]
+    assert answer.replace("-", " ").upper() in page.text
     assert "gather, k = 25 comes nearest." in page.text  # names keep their letters
-    assert "gather, k = 25, the least open release" in page.text  # cahd has no loss to show
-    assert "★" not in page.text
-    assert ("section", {"class": "verdict broken", "id": "verdict", "aria-label": "Verdict"}) in [
-        (tag, attrs) for tag, attrs in page.elements
-    ]
+    assert ("★" in page.text.replace("(★: recommended)", "")) == (chosen is not None)
+    assert ("The closest release:" in page.text) == (chosen is None)
 
 
-def test_every_run_has_a_row_and_a_section_and_drawn_ones_a_point(page):
-    names = [f"run-{run.name}" for run in made.runs()]
+def test_every_trial_has_a_row_and_a_section_best_first(page):
+    ordered = [f"run-{run.name}" for run in audit_runs.best_first(made.result())]
     rows = [a["data-run"] for tag, a in page.elements if tag == "tr" and "data-method" in a]
-    sections = [a["data-run"] for tag, a in page.elements if tag == "details"]
-    assert rows == sections == names
+    sections = [a["data-run"] for tag, a in page.elements if tag == "details" and "data-run" in a]
+    assert rows == sections == ordered
+    assert sorted(rows) == sorted(f"run-{run.name}" for run in made.runs())
+    assert rows[0] == "run-gather-k10"
+    passes = ["data-passes" in a for tag, a in page.elements if tag == "tr" and "data-method" in a]
+    assert passes == sorted(passes, reverse=True)
     links = [a["href"][1:] for tag, a in page.elements if tag == "a" and "class" not in a]
     drawn = [f"run-{run.name}" for run in made.runs() if run.loss is not None and run.risk]
     for name in drawn:
-        assert links.count(name) >= 4  # two drawings, two tables
-    assert links.count("run-cahd-p4") == 2
+        assert links.count(name) == 3  # two drawings, a table
+    assert links.count("run-cahd-p4") == 1
+
+
+def test_each_trial_has_its_verdict_and_three_risks(page):
+    assert "gather, k = 10 ★ publish 1.7% 8.7% 5.6% 21.9%" in page.text
+    assert "clump, k = 10 with care 1.8% 9.4% 5.8% 26.9% Counts of one and two items" in page.text
+    assert "apriori-km (m 2), k = 5 do not publish" in page.text
+    assert "Its promise is broken." in page.text
+
+
+def test_what_is_in_it_for_its_owner(page):
+    text = page.text
+    assert "Before flu " + EVIL in text
+    assert "After flu airways" in text
+    assert f"{EVIL} 1 removed" in text
+    assert "Counts of one item are off by 3.1% on average." in text
+    assert f"Whoever knows {EVIL} knows the rest." in text
+
+
+def test_an_attack_is_told_and_items_of_a_person_are_named_on_request(folder, page):
+    assert "An attacker knows 2 items of a person, the rarest ones." in page.text
+    assert "In the original data, 1 record has all of them." in page.text
+    assert "In the release, 7 records may be the person's." in page.text
+    assert f"An attacker knows {EVIL} and gout." not in page.text
+    shown = Page(render_audit(made.result(), folder, show_records=True))
+    assert f"An attacker knows {EVIL} and gout." in shown.text
+
+
+def test_own_counts(page):
+    assert f"flu, {EVIL} 2 3.0 50.0%" in page.text
+
+
+def test_sections_stand_in_the_order_of_a_readers_questions(page):
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    first = ["verdict", "example", "story", "attacks"]
+    wanted = [*first, "frontier", "changed", "runs", "limits", "computed"]
+    assert [each for each in ids if each in wanted] == wanted
+
+
+def test_how_the_file_was_read(page):
+    assert f"column {EVIL} item" in page.text
+    assert "why two columns" in page.text
 
 
 def test_what_is_not_in_the_picture_is_said(page):
     assert "cahd, p = 4: the loss cannot be measured on the common scale" in page.text
-    assert "2 runs failed or left out" in page.text
+    assert "2 trials did not finish" in page.text
     assert f"The tree has no {EVIL}." in page.text
     assert "The time budget of 30 minutes was used up." in page.text
 
@@ -141,11 +207,21 @@ def test_states_are_told_apart(folder):
         made.broken(),
         made.failed(),
         made.skipped(),
+        made.failed(id="id-x", name="x", title="x", state="inapplicable"),
     ]
     page = rendered(folder, runs, recommended="id-gather-k5")
-    for word in ("kept", "none made", "not decided", "untrue", "broken", "failed", "left out"):
-        assert f"promise {word}" in page.text or f": {word}" in page.text, word
-    assert "Do not publish coat, k = 5: it may say things that are false." in page.text
+    for word in ("Kept.", "None made.", "Not decided.", "Untrue.", "Broken."):
+        assert f"Check. {word}" in page.text, word
+    for words in (
+        "gather, k = 5 ★: publish",
+        "clump, k = 5: do not publish",
+        "lra, k = 5: not decided",
+        "lra, k = 5: failed",
+        "optimal-km, k = 5: not run",
+        "x: does not apply",
+    ):
+        assert words in page.text, words
+    assert "It says things that are false." in page.text
 
 
 def test_witnesses_are_shown(page):
@@ -154,10 +230,12 @@ def test_witnesses_are_shown(page):
     assert "confidence below 0.5, not 1" in page.text
 
 
-def test_attacks_stand_beside_guessing_and_control(page):
-    assert "3.5% (2.4 to 4.9)" in page.text  # named by linkage that knows two items
-    assert "naming any record" in page.text
-    assert "2.0% (1.2 to 3.1)" in page.text  # control
+def test_attacks_stand_beside_original_guessing_and_control(page):
+    assert "160 (138 to 184) 35 (24 to 49) named 1 naming any record" in page.text
+    wilson = Rate.sampled(35, 1000)
+    low, high = ((each - 0.001) / 0.999 for each in (wilson.low, wilson.high))
+    gain = f"{int(low * 1000) / 10} to {(int(high * 1000) + 1) / 10}"
+    assert f"20 (12 to 31) 1,000 3.5% ({gain})" in page.text  # control, tests, gain
     assert "Left out: too long for the budget." in page.text
 
 
@@ -204,7 +282,7 @@ def test_numbers_that_are_missing_are_said_so(folder):
 
 def test_an_audit_of_nothing_is_refused():
     with pytest.raises(ParameterError, match="without runs"):
-        render_audit(AuditResult(title="a", target=0.1, runs=()), ".")
+        render_audit(AuditResult(title="a", runs=()), ".")
 
 
 def test_a_result_read_again_gives_the_same_page(html, folder):
@@ -274,13 +352,19 @@ def test_figures_are_written_as_svg_and_png(tmp_path):
 
 def test_markdown_shows_names_as_text():
     text = markdown_audit(made.result())
-    assert text.startswith("# A clinic &lt;script&gt;alert(1)&lt;/script&gt;\n")
+    assert text.startswith("# PUBLISH: A clinic &lt;script&gt;alert(1)&lt;/script&gt; · 4 records")
     assert "<" not in text
     assert "do not publish this text" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     widths = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
-    assert widths == {3, 6}
-    assert "| gather, k = 10 ★ | kept | 8.7% | 21.9% |" in text
+    assert widths == {3, 5, 7, 8}
+    assert "| gather, k = 10 ★ | publish | 1.7% | 8.7% | 5.6% | 21.9% |  |" in text
+
+
+def test_markdown_says_what_the_first_screen_says():
+    text = markdown_audit(made.result())
+    for row in first_screen(made.result()).risks:
+        assert f"| {row.original} | {row.release} | {row.guessing} |" in text
 
 
 def test_markdown_survives_what_tables_cannot_hold():

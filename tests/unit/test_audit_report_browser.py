@@ -16,8 +16,12 @@ import pytest
 from tests.conftest import missing_component
 from tests.unit import audit_results as made
 from tests.unit.audit_results import EVIL
+from tests.unit.chromium import brightness, look
 
 from setveil.report import render_audit
+from setveil.report.first_screen import first_screen
+
+RISKS = ".risk:last-of-type .cell:last-child"
 
 FLAGS = [
     "--headless",
@@ -43,12 +47,8 @@ def browser():
     return found
 
 
-def brightness(rgb):
-    return sum(rgb[:3]) / 3
-
-
 # A page around the report looks into it, and does what a reader does.
-AROUND = """<!doctype html><iframe src="report.html" width="WIDTH" height="900"></iframe>
+AROUND = """<!doctype html><iframe src="report.html" width="WIDTH" height="HEIGHT"></iframe>
 <script>
 window.alert = () => { document.title = "a script ran"; };
 onload = () => {
@@ -71,11 +71,15 @@ onload = () => {
     letters: Math.min(...drawings.map(
       svg => svg.querySelector("text").getBoundingClientRect().height)),
     banner: page.querySelector(".banner").getBoundingClientRect().top,
-    verdict: page.querySelector("#verdict").getBoundingClientRect().bottom,
-    figures: page.querySelector(".figures").getBoundingClientRect().bottom,
+    first: Object.fromEntries([".answer", ".lead", "RISKS", ".said"]
+      .map(what => [what, page.querySelector(what).getBoundingClientRect().bottom])),
+    screen: page.querySelector("#verdict").innerText,
+    hidden: all(".risk p").filter(p => p.innerText).length,
     requests: view.performance.getEntriesByType("resource").map(each => each.name),
     rows: rows().length,
   };
+  page.querySelector(".risk summary").click();
+  found.details = all(".risk p").map(p => p.innerText).filter(Boolean);
   const link = all("#picture a[href='#run-gather-k10']").find(seen);
   const tip = page.getElementById("tip");
   link.dispatchEvent(new view.PointerEvent("pointerenter"));
@@ -92,18 +96,18 @@ onload = () => {
   box_of("[data-method=coat]").click();
   found.coat = rows();
   found.faded = all("#picture a.faded").filter(seen).length;
-  box_of("[data-only=meets]").click();
+  box_of("[data-only=passes]").click();
   found.none = rows();
   box_of("[data-method=coat]").click();
-  found.meets = rows();
+  found.passes = rows();
   found.said = page.getElementById("shown").textContent;
   page.querySelector(".reset").click();
   found.reset = rows().length;
   const heads = all("#all th button");
-  heads[3].click();
+  heads[5].click();
   found.cheapest = rows()[0];
   found.last = rows().at(-1);
-  heads[3].click();
+  heads[5].click();
   found.dearest = rows()[0];
   found.closed = page.getElementById("run-coat-k5").closest("details").open;
   view.location.hash = "#run-coat-k5";
@@ -147,10 +151,12 @@ def scheme(dark):
     return f"--blink-settings=preferredColorScheme={0 if dark else 1}"
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1200, False), (390, True)])
-def test_reads_well_and_answers(browser, folder, width, dark):
+@pytest.mark.parametrize(("width", "height", "dark"), [(1280, 800, False), (390, 844, True)])
+def test_reads_well_and_answers(browser, folder, width, height, dark):
     around = folder / f"around-{width}.html"
-    around.write_text(AROUND.replace("WIDTH", str(width)), encoding="utf-8")
+    page = AROUND.replace("WIDTH", str(width)).replace("HEIGHT", str(height))
+    page = page.replace("RISKS", RISKS)
+    around.write_text(page, encoding="utf-8")
     body = run(browser, folder, f"profile-{width}", scheme(dark), around.as_uri())
     seen = json.loads(html.unescape(re.search(r"<body>(.*)</body>", body, re.DOTALL)[1]))
     assert seen["title"] == ""
@@ -159,29 +165,41 @@ def test_reads_well_and_answers(browser, folder, width, dark):
     assert (brightness(seen["paper"]) < 60) == dark
     for colour in ("ink", "chart"):
         assert abs(brightness(seen[colour]) - brightness(seen["paper"])) > 150, colour
-    # One of the two frontiers, attacks (as bars in their table on a phone), uniqueness.
-    assert len(seen["widths"]) == (3 if width == 1200 else 2)
+    assert len(seen["widths"]) == 2  # one of the two frontiers, uniqueness
     assert all(250 <= drawn <= width for drawn in seen["widths"])
     assert seen["letters"] >= 10  # pixels, also on a phone
     assert seen["banner"] == 0
-    assert seen["verdict"] < 900
-    if width == 1200:
-        assert seen["figures"] < 800  # all of it on the first screen
+    # Without scrolling: the answer, what is in it, and the three risks before and after.
+    ends = [seen["first"][what] for what in (".answer", ".lead", RISKS)]
+    assert ends == sorted(ends)
+    assert ends[-1] < height
+    if width == 1280:
+        assert seen["first"][".said"] < height  # and all else that the first screen says
+    told = re.sub(r"\s+", " ", seen["screen"])
+    screen = first_screen(made.result())
+    assert told.startswith(screen.answer)
+    assert screen.headline in told
+    for row in screen.risks:
+        for part in (row.label, row.original, row.release):
+            assert part in told
+    assert seen["hidden"] == 0
+    assert seen["details"] == [f"This release: {screen.risks[0].details}."]
     assert EVIL in seen["text"]
     runs = made.runs()
     assert seen["rows"] == seen["reset"] == len(runs)
     for card in ("tip", "focused"):
         assert seen[card].startswith("gather, k = 10"), card
-        assert "risk 8.7%, loss 21.9%" in seen[card]
+        assert "singling out 1.7%, linkage 8.7%, inference 5.6%" in seen[card]
+        assert "loss 21.9%" in seen[card]
     assert seen["inside"]
     assert seen["gone"]
-    assert seen["lit"] == ["run-gather-k10"] * 2
-    assert seen["coat"] == [f"run-coat-k{k}" for k in (2, 5, 10, 25)]
+    assert seen["lit"] == ["run-gather-k10"]
+    assert sorted(seen["coat"]) == sorted(f"run-coat-k{k}" for k in (2, 5, 10, 25))
     drawn = [each for each in runs if each.loss is not None and each.risk is not None]
     assert seen["faded"] == len(drawn) - 4
     assert seen["none"] == []
     fit = [f"run-{each.name}" for each in drawn if each.verified and each.risk <= 0.1]
-    assert seen["meets"] == fit
+    assert sorted(seen["passes"]) == sorted(fit)
     assert seen["said"] == f"{len(fit)} of {len(runs)} shown"
     by_loss = sorted(drawn, key=lambda each: each.loss)
     assert seen["cheapest"] == f"run-{by_loss[0].name}"
@@ -189,6 +207,29 @@ def test_reads_well_and_answers(browser, folder, width, dark):
     assert seen["last"] in {"run-cahd-p4", "run-lra-k5", "run-optimal-km-k5"}
     assert not seen["closed"]
     assert seen["open"]
+
+
+LOOK = """<!doctype html><iframe src="plain.html" width="1280" height="800"></iframe>
+<script>
+onload = () => {
+  const page = document.querySelector("iframe").contentDocument;
+  const all = what => [...page.querySelectorAll(what)];
+  all(".risk summary")[1].click();
+  const seen = all(".risk p").map(p => p.innerText).filter(Boolean);
+  const told = {seen, text: page.body.innerText, rows: all("#all tbody tr").length};
+  document.body.textContent = JSON.stringify(told);
+};
+</script>"""
+
+
+def test_works_without_its_script(folder):
+    around = folder / "without.html"
+    around.write_text(LOOK, encoding="utf-8")
+    seen = look(around)
+    screen = first_screen(made.result())
+    assert seen["seen"] == [f"This release: {screen.risks[1].details}."]  # a click opens it
+    assert seen["rows"] == len(made.runs())
+    assert screen.headline in seen["text"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """An adversary's gain: never smaller than the figures allow, and the same after a file."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from setveil.audit import Adversary, AuditResult, RunRecord
+from setveil.audit import Adversary, AuditResult, Criteria, RunRecord
+from setveil.errors import InputError, ParameterError
 from setveil.measure import Rate
 
 
@@ -36,7 +38,72 @@ def test_the_worst_attack_is_the_one_that_may_gain_most():
     run = RunRecord(id="1", name="x", title="x", method="x", params={}, adversaries=(sure, wide))
     assert run.worst is wide
     assert run.risk == 0.9
-    result = AuditResult(title="some", target=0.1, runs=(run,), recommended="1", notes=("so",))
+    result = AuditResult(
+        title="some",
+        criteria=Criteria(target=0.2, targets={"inference": 0.05}, max_loss=0.5, min_k=2),
+        runs=(run,),
+        original=replace(run, method="original"),
+        answer="publish-with-care",
+        recommended="1",
+        cares=("It loses much.",),
+        notes=("so",),
+    )
     again = AuditResult.from_json(json.loads(json.dumps(result.to_json())))
     assert again == result
     assert again.chosen == run
+
+
+def test_of_equal_attackers_the_one_who_knows_most_speaks():
+    few, many = (
+        Adversary(attack="linkage", knows=knows, rate=Rate.counted(0.5)) for knows in ("1", "3")
+    )
+    run = RunRecord(id="1", name="x", title="x", method="x", params={}, adversaries=(few, many))
+    assert run.worst is many
+    assert run.risks == {"linkage": many}
+
+
+def test_each_risk_has_its_worst_deciding_attack_in_json():
+    low, high, more, other = (
+        Adversary(attack="linkage", risk=risk, rate=Rate.counted(share), decides=decides)
+        for risk, share, decides in (
+            ("linkage", 0.1, True),
+            ("linkage", 0.2, True),
+            ("linkage", 0.9, False),
+            ("inference", 0.4, True),
+        )
+    )
+    run = RunRecord(
+        id="1", name="x", title="x", method="x", params={}, adversaries=(low, high, more, other)
+    )
+    assert run.risks == {"linkage": high, "inference": other}
+    assert run.risk == 0.4
+    said = run.to_json()["risk"]
+    assert set(said) == {"worst", "linkage", "inference"}
+    assert (said["worst"], said["linkage"]["rate"]["value"]) == (0.4, 0.2)
+    assert RunRecord.from_json(run.to_json()) == run
+    row = AuditResult(title="", runs=(run,)).to_frame().row(0, named=True)
+    assert (row["singling_out"], row["linkage"], row["inference"]) == (None, 0.2, 0.4)
+
+
+@pytest.mark.parametrize("answer", ["perhaps", None, 3])
+def test_an_answer_that_is_none_of_the_four_is_refused(answer):
+    said = {**AuditResult(title="", runs=()).to_json(), "answer": answer}
+    with pytest.raises(InputError, match="damaged at 'answer'"):
+        AuditResult.from_json(said)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"target": -0.1},
+        {"target": True},
+        {"targets": {"gossip": 0.1}},
+        {"targets": {"linkage": 2}},
+        {"max_loss": -1},
+        {"max_loss": float("nan")},
+        {"min_k": 0},
+    ],
+)
+def test_criteria_that_cannot_be_are_refused(wrong):
+    with pytest.raises(ParameterError):
+        Criteria(**wrong)

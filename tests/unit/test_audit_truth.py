@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from setveil.audit import audit, run_method
-from setveil.audit.attacks import Attacker, attack
+from setveil.audit import Criteria, audit, run_method
+from setveil.audit.adversaries import Attacker, attack_release
 from setveil.data import TransactionTable
 from setveil.data.synthetic import clinic
 
@@ -16,10 +16,11 @@ def test_a_release_of_the_original_is_not_recommended(tmp_path):
     rng = np.random.default_rng(1)
     rows = [sorted(rng.choice(30, 4, replace=False).astype(str)) for _ in range(40)] * 5
     table = TransactionTable.from_rows(rows)
+    methods = ["disassociate:k=2,m=2", "disassociate:k=5,m=2"]
     found = audit(
-        table, out=tmp_path, methods=["disassociate"], attacks=["linkage"], target=0.1, workers=0
+        table, out=tmp_path, methods=methods, attacks=["linkage"], target=0.1, workers=0, seed=1
     )
-    whole = [run for run in found.runs if run.params["k"] <= 5]
+    whole = found.runs
     assert len(whole) == 2
     for run in whole:
         assert run.loss == 0
@@ -32,7 +33,9 @@ def test_risk_falls_as_the_attack_weakens():
     gains = []
     for k in (5, 10, 25):
         run = run_method("disassociate", {"k": k, "m": 2}, table)
-        found = attack(Attacker(attack="prior"), run, table, seed=[1])
+        (found,) = attack_release(
+            Attacker(attack="prior"), run, table, seed=1, number=k, criteria=Criteria()
+        )
         assert found.gain.value == pytest.approx(
             (found.rate.value - found.baseline.value) / (1 - found.baseline.value)
         )

@@ -311,7 +311,7 @@ def test_a_limit_that_means_nothing(s):
         Coat(s=s)
 
 
-@pytest.mark.parametrize("method", [Coat(k=2), PCTA(k=2)])
+@pytest.mark.parametrize("method", [Coat(k=2, constrained=1), PCTA(k=2, constrained=1)])
 @pytest.mark.parametrize(
     ("inputs", "kind", "message"),
     [
@@ -333,7 +333,15 @@ def test_constraints_that_mean_nothing(method, inputs, kind, message):
 def test_too_much_for_memory_is_said_before_it_is_tried(monkeypatch):
     monkeypatch.setattr("setveil.anonymize.set_recoding.MOST_BYTES", 10)
     with pytest.raises(InfeasibleError, match="as bits"):
-        Coat(k=2).anonymize(VISITS)
+        Coat(k=2, constrained=1).anonymize(VISITS)
+
+
+@pytest.mark.parametrize("method", [Coat(k=2), PCTA(k=2)])
+def test_nothing_is_protected_that_nobody_asked_for(method):
+    with pytest.raises(ParameterError, match=r"nothing says what to protect.*--constrained 1"):
+        method.anonymize(VISITS)
+    with pytest.raises(ParameterError, match="what to protect"):
+        method.anonymize(VISITS, utility=[["flu"]])
 
 
 # --- utility constraints from WordNet -------------------------------------------------------------

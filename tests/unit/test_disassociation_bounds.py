@@ -204,7 +204,7 @@ def test_what_is_wrong_with_a_structure_comes_with_a_way_out(tmp_path, monkeypat
 
 def test_words_of_safe_disassociation():
     said = SafeDisassociated(k=5, m=2, max_share="1/3").describe()
-    assert "give away items of other chunks with a chance of at most 1/3; items of one" in said
+    assert "learns items of other chunks with a chance of at most 1/3; items of one" in said
     rows = map(list, ["ac", "a", "ab", "bc", "b", "bd"])
     release, _ = publish(
         rows, ([0, 1, 2], ["a"], "b"), ([3, 4, 5], ["b"], "d"), joints=[(0, 2, "c")]

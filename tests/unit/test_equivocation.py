@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import equivocation as reference
 
+from setveil.attack import item_chance
 from setveil.data import Taxonomy, TransactionTable
 from setveil.errors import ParameterError
 from setveil.measure import (
@@ -13,7 +14,6 @@ from setveil.measure import (
     equivocation,
     equivocation_area,
     equivocation_curve,
-    item_chance,
     item_equivocation,
 )
 from setveil.release import (

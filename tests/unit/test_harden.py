@@ -1,20 +1,15 @@
-"""Hardening: the search against every setting there is, and what it says when it ends."""
+"""Hardening: what it recommends, against every setting there is, and what it says at its end."""
 
-import math
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from setveil import Taxonomy, TransactionTable, load_release
-from setveil.audit import Adversary, RunRecord, audit, harden, load_audit, working
-from setveil.audit.climbing import DEARER, EXHAUSTED, REACHED, STOPPED, climbing
-from setveil.audit.ladder import Ladders, ladders_of
+from setveil.audit import audit, harden, load_audit, trials
+from setveil.audit.ladder import ladders_of
 from setveil.audit.run import build, run_method
 from setveil.audit.utility import utility_of
 from setveil.errors import ParameterError
-from setveil.measure import Rate
 from setveil.registry import entries
 
 ROWS = [["flu", "gout"], ["flu", "rash"], ["flu"], ["gout", "rash", "mumps"], ["flu", "mumps"]]
@@ -27,128 +22,8 @@ METHOD = "disassociate:m=2"
 
 
 def hardened(out, **rest):
-    said = {"methods": [METHOD], "attacks": ["linkage"], "known": [2], "workers": 0, "seed": 1}
+    said = {"methods": [METHOD], "known": [2], "workers": 0, "seed": 1, "min_k": 2}
     return harden(TABLE, out=out, **{**said, **rest})
-
-
-# --- the search alone, on invented risks ----------------------------------------------------------
-
-
-def record(name, risk, loss, **rest):
-    one = Adversary(attack="linkage", rate=Rate.counted(risk), baseline=Rate.counted(0.0))
-    return RunRecord(
-        id=name, name=name, title=name, method="x", params={}, loss=loss, adversaries=(one,), **rest
-    )
-
-
-def climbed(ladders, world, target, least=math.inf):
-    """Drive a search over a world of (risk, loss) by name; return what was tried, and its end."""
-    tried = {}
-    climb = climbing(ladders, lambda run: run.risk <= target, lambda: least)
-    asked = next(climb)
-    while True:
-        found = {each.name: record(each.name, *world[each.name]) for each in asked}
-        tried |= found
-        try:
-            asked = climb.send(found)
-        except StopIteration as end:
-            return tried, end.value
-
-
-@st.composite
-def worlds(draw):
-    """Draw ladders, and for all their settings risks that fall and losses that grow."""
-    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
-    rungs = {"abc"[i]: tuple(range(1, n + 1)) for i, n in enumerate(lengths)}
-    steps = [
-        [(draw(st.integers(0, 30)), draw(st.integers(0, 30))) for _ in range(n)] for n in lengths
-    ]
-    ladders = Ladders(method="x", rungs=rungs)
-    world, places = {}, {}
-    for place in product(*(range(n) for n in lengths)):
-        down = sum(steps[i][j][0] for i, end in enumerate(place) for j in range(1, end + 1))
-        up = sum(steps[i][j][1] for i, end in enumerate(place) for j in range(1, end + 1))
-        name = ladders.at(place).name
-        places[name] = place
-        world[name] = (max(1 - down / 100, 0.0), up / 100)
-    return ladders, world, places
-
-
-@given(worlds(), st.integers(0, 100))
-@settings(max_examples=150, deadline=None)
-def test_the_target_is_reached_exactly_when_some_setting_reaches_it(drawn, percent):
-    ladders, world, places = drawn
-    target = percent / 100
-    tried, why = climbed(ladders, world, target)
-    assert set(tried) <= set(world)
-    reachable = any(risk <= target for risk, _ in world.values())
-    assert why == (REACHED if reachable else EXHAUSTED)
-    if not reachable:
-        return
-    # The cheapest that was tried is one from which no single step down stays safe and costs less.
-    safe = {name: world[name][1] for name in tried if world[name][0] <= target}
-    best = places[min(safe, key=lambda name: (safe[name], name))]
-    for below in ladders.lowered(best):
-        risk, loss = world[ladders.at(below).name]
-        assert risk > target or loss >= min(safe.values())
-
-
-@given(worlds(), st.integers(0, 100))
-@settings(max_examples=50, deadline=None)
-def test_one_ladder_is_climbed_to_the_best_setting_there_is(drawn, percent):
-    ladders, world, _ = drawn
-    alone = Ladders(method="x", rungs=dict([next(iter(ladders.rungs.items()))]))
-    inner = {
-        alone.at((place,)).name: world[ladders.at((place, *ladders.start[1:])).name]
-        for place in range(len(next(iter(alone.rungs.values()))))
-    }
-    tried, _ = climbed(alone, inner, percent / 100)
-    everywhere = [loss for risk, loss in inner.values() if risk <= percent / 100]
-    found = [inner[name][1] for name in tried if inner[name][0] <= percent / 100]
-    assert bool(everywhere) == bool(found)
-    assert not everywhere or min(found) == min(everywhere)
-
-
-def test_what_lowers_the_risk_most_per_loss_is_raised_first():
-    ladders = Ladders(method="x", rungs={"a": (1, 2), "b": (1, 2)})
-    world = {
-        "x-a1-b1": (0.9, 0.0),
-        "x-a2-b1": (0.5, 0.4),  # 1 per loss
-        "x-a1-b2": (0.7, 0.1),  # 2 per loss
-        "x-a2-b2": (0.1, 0.5),
-    }
-    tried, why = climbed(ladders, world, 0.1)
-    assert list(tried) == ["x-a1-b1", "x-a2-b1", "x-a1-b2", "x-a2-b2"]
-    assert why == REACHED
-
-
-def test_a_method_is_given_up_that_loses_more_than_a_safe_one():
-    ladders = Ladders(method="x", rungs={"a": (1, 2, 3)})
-    world = {"x-a1": (0.9, 0.1), "x-a2": (0.8, 0.5), "x-a3": (0.0, 0.6)}
-    tried, why = climbed(ladders, world, 0.1, least=0.3)
-    assert why == DEARER
-    assert "x-a3" not in tried
-
-
-@pytest.mark.parametrize(("state", "why"), [("skipped", STOPPED), ("failed", "no records")])
-def test_a_search_ends_whose_first_run_does_not(state, why):
-    climb = climbing(Ladders(method="x", rungs={"a": (1, 2)}), lambda _: False, lambda: math.inf)
-    next(climb)
-    ended = record("x-a1", 0.5, 0.5, state=state, error="no records")
-    with pytest.raises(StopIteration) as end:
-        climb.send({"x-a1": ended})
-    assert why in end.value.value
-
-
-def test_steps_that_fail_are_not_taken():
-    climb = climbing(
-        Ladders(method="x", rungs={"a": (1, 2), "b": (1, 2)}), lambda run: run.risk < 0.2, lambda: 9
-    )
-    next(climb)
-    climb.send({"x-a1-b1": record("x-a1-b1", 0.5, 0.1)})
-    failed = record("x-a2-b1", 0.0, 0.0, state="failed")
-    asked = climb.send({"x-a2-b1": failed, "x-a1-b2": record("x-a1-b2", 0.4, 0.3)})
-    assert [each.name for each in asked] == ["x-a2-b2"]
 
 
 # --- ladders --------------------------------------------------------------------------------------
@@ -169,7 +44,8 @@ def test_what_is_given_stays_and_no_k_is_beyond_the_records():
     assert ladders.at((1, 2, 0)).params == {
         "m": 2, "max_cluster_size": 16 * 2 * 9, "k": 3, "refine": False,
     }  # fmt: skip
-    assert ladders_of("gather", records=40).rungs["k"] == (2, 5, 10)
+    assert ladders_of("gather", records=40).rungs["k"] == (5, 10)
+    assert ladders_of("gather", records=40, min_k=2).rungs["k"] == (2, 5, 10)
 
 
 def test_levels_of_the_tree_are_utility_constraints():
@@ -221,7 +97,7 @@ def test_utility_constraints_are_refused_where_they_mean_nothing():
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
     """Every setting on the ladders, run without any search."""
-    ladders = ladders_of(METHOD, records=len(TABLE))
+    ladders = ladders_of(METHOD, records=len(TABLE), min_k=2)
     every = product(*(range(len(rungs)) for rungs in ladders.rungs.values()))
     texts = []
     for position in every:
@@ -229,8 +105,8 @@ def grid(tmp_path_factory):
         listed = ",".join(f"{name}={str(value).lower()}" for name, value in params.items())
         texts.append(f"disassociate:{listed}")
     found = audit(
-        TABLE, out=tmp_path_factory.mktemp("grid") / "out", methods=texts, attacks=["linkage"],
-        known=[2], workers=0, seed=1,
+        TABLE, out=tmp_path_factory.mktemp("grid") / "out", methods=texts, known=[2], workers=0,
+        seed=1, min_k=2, target=1.0,
     )  # fmt: skip
     assert len(found.runs) == len(texts)
     return {run.name: run for run in found.runs}
@@ -240,8 +116,9 @@ def worst(run):
     """Return the risk of a run from its scores alone."""
     gains = []
     for each in run.adversaries:
-        high, low = each.scores["named_high"], each.scores["named_random"]
-        gains.append(max((high - low) / (1 - low), 0.0))
+        name = "advantage_singled" if each.figure == "singled" else "advantage"
+        if each.decides and each.rate is not None:
+            gains.append(each.scores.get(f"{name}_high", each.scores[name]))
     return max(gains)
 
 
@@ -273,7 +150,7 @@ def test_where_no_setting_reaches_the_target_it_is_said(grid, tmp_path):
     found = hardened(tmp_path, target=least / 2)
     assert found.recommended is None
     assert "no stronger setting is left" in found.notes[0]
-    assert "None of the" in found.reasons[0]
+    assert found.reasons[0].startswith(f"None of {len(found.runs)} ")
 
 
 def test_a_second_call_makes_nothing_again(tmp_path, monkeypatch):
@@ -282,15 +159,15 @@ def test_a_second_call_makes_nothing_again(tmp_path, monkeypatch):
     def never(*_):
         raise AssertionError
 
-    monkeypatch.setattr(working, "perform", never)
+    monkeypatch.setattr(trials, "run_trial", never)
     assert hardened(tmp_path, target=0.04) == first
 
 
 def test_the_budget_ends_the_search_with_what_there_is(tmp_path):
     found = hardened(tmp_path, target=0.0, budget=1e-6)
-    assert found.recommended is None
+    assert (found.answer, found.recommended) == ("not-decided", None)
     assert [run.state for run in found.runs] == ["skipped"]
-    assert "1 setting tried; stopped by the budget" in found.notes[0]
+    assert "1 setting tried; stopped by a limit of time or memory" in found.notes[0]
 
 
 def test_methods_are_searched_side_by_side(tmp_path):
@@ -300,10 +177,13 @@ def test_methods_are_searched_side_by_side(tmp_path):
         methods=["gather:effort=fast", METHOD],
         taxonomy=TREE,
         target=0.04,
-        told=lambda run, done, total: seen.append((run.method, done, total)),
+        tell=seen.append,
     )
-    assert [method for method, _, _ in seen[:2]] == ["gather", "disassociate"]
-    assert [done for _, done, _ in seen] == list(range(1, len(found.runs) + 1))
+    ended = [progress for progress in seen if progress.ended is not None]
+    assert [progress.ended.method for progress in ended[:2]] == ["gather", "disassociate"]
+    assert [progress.done for progress in ended] == list(range(1, len(found.runs) + 1))
+    assert all(progress.done <= progress.expected for progress in seen)
+    assert ended[-1].best == found.chosen
     assert {run.method for run in found.runs} == {"gather", "disassociate"}
 
 

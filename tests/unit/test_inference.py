@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from setveil import TransactionTable
 from setveil.anonymize import Disassociate
-from setveil.attack import Targets
+from setveil.attack import Inference, Targets
 from setveil.audit import audit
 from setveil.errors import InputError
-from setveil.measure import draw_targets, score_inference
-from setveil.measure.inference import holders
+from setveil.measure import draw_questions, score
 from setveil.release import Plan, publish_disassociated, publish_suppressed
 
 ITEMS = "abcde"
@@ -19,8 +18,14 @@ ROWS = st.lists(st.sets(st.sampled_from(ITEMS), min_size=1), min_size=2, max_siz
 
 
 def published(table):
-    release, _ = publish_suppressed(table, [True] * table.n_items)
-    return release
+    return publish_suppressed(table, [True] * table.n_items)
+
+
+def scores(made, table, who):
+    """Return what an attacker rightly believes of some people, by a release with its key."""
+    release, key = made
+    guess = Inference().run(release, targets=who)
+    return score(guess, release=release, original=table, key=key)
 
 
 @given(rows=ROWS, m=st.integers(1, 3), seed=st.integers(0, 99))
@@ -28,15 +33,14 @@ def published(table):
 def test_belief_is_the_share_of_the_records_with_what_is_known(rows, m, seed):
     table = TransactionTable.from_rows([sorted(row) for row in rows])
     secret = ["a", "b"]
-    who = draw_targets(
-        table,
-        m=m,
-        among=holders(table, secret),
-        hidden=secret,
-        rng=np.random.default_rng(seed),
-    )
-    assert sorted(who.records) == [n for n, row in enumerate(rows) if row & {*secret}]
-    found = score_inference(published(table), original=table, targets=who, sensitive=secret)
+    held = [n for n, row in enumerate(rows) if row & {*secret}]
+    if not held:
+        with pytest.raises(InputError, match="nobody holds a sensitive item"):
+            draw_questions(table, sensitive=secret)
+        return
+    who = draw_questions(table, sensitive=secret, m=m, rng=np.random.default_rng(seed))
+    assert sorted(who.records) == held
+    found = scores(published(table), table, who)
     beliefs, before = [], []
     for target, known in zip(who.records, who.known, strict=True):
         assert set(known) <= rows[target] - {*secret}
@@ -45,9 +49,6 @@ def test_belief_is_the_share_of_the_records_with_what_is_known(rows, m, seed):
         held = rows[target] & {*secret}
         beliefs.append(np.mean([sum(s in row for row in alike) / len(alike) for s in held]))
         before.append(np.mean([sum(s in row for row in rows) / len(rows) for s in held]))
-    if not beliefs:
-        assert found["believed"] is None
-        return
     assert found["believed"].value == pytest.approx(np.mean(beliefs))
     assert found["believed_before"].value == pytest.approx(np.mean(before))
     assert found["believed"].low <= found["believed"].value <= found["believed"].high
@@ -55,12 +56,11 @@ def test_belief_is_the_share_of_the_records_with_what_is_known(rows, m, seed):
 
 def test_what_is_not_shown_is_not_believed():
     table = TransactionTable.from_rows([["a", "c"], ["a", "c"], ["d"]])
-    release, _ = publish_suppressed(table, [False, True, True])
-    who = Targets(records=(0, 1), known=(("c",), ("c",)))
-    found = score_inference(release, original=table, targets=who, sensitive=["a"])
+    who = Targets(records=(0, 1), known=(("c",), ("c",)), asked=(("a",), ("a",)))
+    found = scores(publish_suppressed(table, [False, True, True]), table, who)
     assert found["believed"].value == 0
-    with pytest.raises(InputError, match="no sensitive item is named"):
-        score_inference(release, original=table, targets=who, sensitive=[])
+    with pytest.raises(InputError, match="nobody holds a sensitive item"):
+        draw_questions(table, sensitive=[])
 
 
 LEAK = TransactionTable.from_rows([["ward7", "hiv"]] * 50 + [["ward3", "flu"]] * 50)
@@ -68,8 +68,8 @@ LEAK = TransactionTable.from_rows([["ward7", "hiv"]] * 50 + [["ward3", "flu"]] *
 
 def test_certain_secrets_of_a_kept_promise_are_seen():
     made = Disassociate(k=10, m=2).anonymize(LEAK)
-    who = draw_targets(LEAK, m=1, among=holders(LEAK, ["hiv"]), hidden=["hiv"])
-    found = score_inference(made.release, original=LEAK, targets=who, sensitive=["hiv"])
+    who = draw_questions(LEAK, sensitive=["hiv"], m=1)
+    found = scores((made.release, made.key), LEAK, who)
     assert found["believed"].value == 1
     assert found["believed_before"].value == pytest.approx(0.5)
     assert found["believed_control"] is None  # every target holds it
@@ -88,7 +88,9 @@ def test_an_audit_does_not_recommend_what_tells_a_secret(tmp_path):
     assert risky.verified
     assert (risky.worst.attack, risky.risk) == ("inference", 1.0)
     assert found.recommended == safe.id
-    assert any("gives a sensitive item that the person has" in each for each in found.reasons)
+    assert safe.missing == ()
+    assert {each.attack for each in safe.deciding} == {"linkage", "inference"}
+    assert any("inference is above the target of 10%" in each for each in found.reasons)
 
 
 def test_clusters_in_which_no_world_has_the_items_together_count_for_nothing():
@@ -99,8 +101,7 @@ def test_clusters_in_which_no_world_has_the_items_together_count_for_nothing():
         Plan(records=list(range(5)), domains=((0, 1, 2),), terms=()),
         Plan(records=list(range(5, 95)), domains=((0,), (1,)), terms=()),
     ]
-    release, _ = publish_disassociated(table, plans)
-    who = Targets(records=range(5), known=[("a", "b")] * 5)
-    found = score_inference(release, original=table, targets=who, sensitive=["y"])
+    who = Targets(records=range(5), known=[("a", "b")] * 5, asked=[("y",)] * 5)
+    found = scores(publish_disassociated(table, plans), table, who)
     assert found["believed"].value == pytest.approx(1.0)
     assert found["advantage"].value == pytest.approx(1.0)

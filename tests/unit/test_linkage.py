@@ -131,6 +131,7 @@ def made_by(entry):
     target = entry.target
     has = target.__dataclass_fields__
     params = {name: value for name, value in {"k": 2, "p": 2, "l": 2}.items() if name in has}
+    params |= getattr(target, "usual", {})
     secret = SECRET if "sensitive" in target.requires else ()
     ordinary = [name for name in TABLE.vocabulary.names if name not in secret]
     tree = GIVEN.for_items(ordinary).without(secret)

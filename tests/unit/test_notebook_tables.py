@@ -42,7 +42,7 @@ def test_a_table_shows_its_first_records():
         Gather(k=2),
         Disassociate(k=2, m=1),
         CAHD(p=2),
-        Coat(k=2),
+        Coat(k=2, constrained=1),
         SelectASize(beta=0.1),
         TokenHashing(),
     ],

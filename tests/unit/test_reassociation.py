@@ -278,7 +278,7 @@ def test_prior_takes_the_largest_tails(copies, rooms, seed):
         return
     size = sum(rooms)
     pool = Pool(
-        first=0,
+        numbers=(0,),
         starts=np.array([0, size]),
         anchors=tuple((str(v),) for v, room in enumerate(rooms) for _ in range(room)),
         values=np.repeat(np.arange(len(rooms)), rooms),

@@ -174,7 +174,7 @@ def test_itemsets_are_tidied_and_survive_a_manifest():
     guarantee = SupportConstraints(itemsets=[["b", "a", "b"], ("a", "b"), ["c"]], k=3)
     assert guarantee.itemsets == (("a", "b"), ("c",))
     assert from_manifest("support-constraints", guarantee.params()) == guarantee
-    assert guarantee.describe().startswith("every part of 2 given itemsets")
+    assert guarantee.describe().startswith("every part of 2 protected itemsets")
 
 
 def test_no_itemsets_and_no_records():

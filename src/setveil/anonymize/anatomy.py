@@ -76,6 +76,7 @@ class Anatomy:
     X. Xiao, Y. Tao: Anatomy: Simple and Effective Privacy Preservation. VLDB 2006.
     """
 
+    called: ClassVar[str] = "sensitive items shown for mixed groups"
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     accepts: ClassVar[frozenset[str]] = frozenset({"rng"})
 

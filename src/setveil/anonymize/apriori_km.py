@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class AprioriKm(KmMethod):
     M. Terrovitis, N. Mamoulis, P. Kalnis: Privacy-preserving anonymization of set-valued data,
     PVLDB 1(1), 2008.
     """
+
+    called: ClassVar[str] = "broader terms for rare combinations"
 
     def anonymize(
         self,

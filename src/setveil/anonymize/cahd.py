@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.degree_groups import BandMethod, band_groups_of, split_feasible
 from setveil.guarantee.privacy_degree import PrivacyDegree
@@ -68,6 +68,8 @@ class CAHD(BandMethod):
     ----------
     G. Ghinita, Y. Tao, P. Kalnis: On the Anonymization of Sparse High-Dimensional Data. ICDE 2008.
     """
+
+    called: ClassVar[str] = "sensitive items shown for groups of similar records"
 
     def anonymize(
         self,

@@ -86,6 +86,7 @@ class Clump:
     SECRYPT 2010.
     """
 
+    called: ClassVar[str] = "similar records made equal, in one pass"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
     k: int = field(default=5, metadata={"doc": "least number of records published alike"})

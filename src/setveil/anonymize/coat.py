@@ -8,7 +8,13 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.base import check_enough, check_k
-from setveil.anonymize.constraints import check_constrained, given_or_drawn, utility_sets
+from setveil.anonymize.constraints import (
+    check_constrained,
+    constrained_in_words,
+    given_or_drawn,
+    removable_in_words,
+    utility_sets,
+)
 from setveil.anonymize.set_recoding import (
     OBJECTIVES,
     Objective,
@@ -73,7 +79,7 @@ class Coat:
         (``"ul_gaining"``), or of least utility loss (``"ul"``).
     constrained
         Where no privacy constraints are given: the share of the items that are drawn as
-        constraints of one item each. 1 takes every item.
+        constraints of one item each. 1 takes every item. Without it, constraints must be given.
 
     Notes
     -----
@@ -109,6 +115,14 @@ class Coat:
     Transactions. Knowledge and Information Systems 28(2), 2011.
     """
 
+    called: ClassVar[str] = "rare items grouped or removed"
+    called_if: ClassVar[tuple[tuple[str, dict[str, object]], ...]] = (
+        ("common items only", {"utility": "alone", "constrained": 1}),
+        ("some rare items removed", {"utility": "alone"}),
+    )
+    """What else it is called, with certain parameters."""
+    usual: ClassVar[dict[str, object]] = {"constrained": 1}
+    """What an audit sets unless it is told otherwise."""
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"privacy", "utility", "rng"})
 
@@ -117,15 +131,21 @@ class Coat:
     )
     s: Fraction = field(
         default=Fraction(15, 100),
-        metadata={"doc": "greatest share of the items that may be suppressed, 0 to 1"},
+        metadata={
+            "doc": "greatest share of the items that may be suppressed, 0 to 1",
+            "words": removable_in_words,
+        },
     )
     objective: Objective = field(
         default="ul_per_gain",
         metadata={"doc": "what decides which sets are joined", "choices": OBJECTIVES},
     )
-    constrained: Fraction = field(
-        default=Fraction(5, 100),
-        metadata={"doc": "share of the items drawn as constraints where none are given"},
+    constrained: Fraction | None = field(
+        default=None,
+        metadata={
+            "doc": "share of the items to protect where no itemsets are named; 1 takes every item",
+            "words": constrained_in_words,
+        },
     )
 
     def __post_init__(self) -> None:
@@ -151,7 +171,8 @@ class Coat:
         table
             The original records.
         privacy
-            Itemsets of up to 64 items that must not be rare; without them some items are drawn.
+            Itemsets of up to 64 items that must not be rare. Without them `constrained` says how
+            many items are drawn.
         utility
             Disjoint sets of items that may be published as one; items in none are published as
             they are or not at all. A WordNet gives sets of things that are alike. Without it, any
@@ -163,6 +184,8 @@ class Coat:
 
         Raises
         ------
+        ParameterError
+            Neither `privacy` nor `constrained` says what to protect.
         InfeasibleError
             More items than `s` allows would be suppressed; the message says whether that is proven.
         """

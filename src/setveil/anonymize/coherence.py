@@ -102,6 +102,7 @@ class Coherence:
     KDD 2008.
     """
 
+    called: ClassVar[str] = "revealing items removed"
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
     h: Fraction = field(

@@ -50,12 +50,14 @@ def check_privacy(table: TransactionTable, given: Iterable[Iterable[str]]) -> It
     return itemsets
 
 
-def check_constrained(share: Fraction | float | str) -> Fraction:
+def check_constrained(share: Fraction | float | str | None) -> Fraction | None:
     """Return the share of items to draw as the fraction that was written, or refuse it.
 
-    >>> check_constrained(0.05)
-    Fraction(1, 20)
+    >>> check_constrained(0.05), check_constrained(None)
+    (Fraction(1, 20), None)
     """
+    if share is None:
+        return None
     exact = exact_share("constrained", share)
     if not exact:
         raise ParameterError(
@@ -63,6 +65,30 @@ def check_constrained(share: Fraction | float | str) -> Fraction:
             fix="use a number above 0 and at most 1; 1 protects every item",
         )
     return exact
+
+
+def constrained_in_words(share: Fraction | float) -> str:
+    """Return which items are protected where some are drawn.
+
+    >>> constrained_in_words(1), constrained_in_words(0.05)
+    ('every item is protected', '5% of the items, drawn at random, are protected')
+    """
+    if share == 1:
+        return "every item is protected"
+    return f"{float(share) * 100:g}% of the items, drawn at random, are protected"
+
+
+def removable_in_words(share: Fraction | float) -> str:
+    """Return how many items may be removed.
+
+    >>> removable_in_words(1), removable_in_words(0.15), removable_in_words(0)
+    ('any number of items may be removed', 'up to 15% of the items may be removed', 'no item ...')
+    """
+    if share == 1:
+        return "any number of items may be removed"
+    if not share:
+        return "no item may be removed"
+    return f"up to {float(share) * 100:g}% of the items may be removed"
 
 
 def draw_privacy(
@@ -89,12 +115,19 @@ def draw_privacy(
 def given_or_drawn(
     table: TransactionTable,
     privacy: Iterable[Iterable[str]] | None,
-    share: Fraction,
+    share: Fraction | None,
     rng: np.random.Generator | None,
 ) -> tuple[Itemsets, list[Step]]:
     """Return the privacy constraints, and a warning where only some items were drawn."""
     if privacy is not None:
         return check_privacy(table, privacy), []
+    if share is None:
+        raise ParameterError(
+            "nothing says what to protect",
+            fix="name the itemsets (privacy=..., --privacy FILE), protect every item "
+            "(constrained=1, --constrained 1), or for research draw some items "
+            "(constrained=0.05, --constrained 0.05)",
+        )
     drawn = draw_privacy(table, share, rng)
     if share == 1 or not drawn:
         return drawn, []
@@ -102,8 +135,7 @@ def given_or_drawn(
         Step(
             action="warn",
             subject=f"only {len(drawn):,} of the items, drawn at random, are protected",
-            reason="no privacy constraints were given; name them, or protect every item with "
-            "constrained = 1",
+            reason="name what must be protected, or protect every item with constrained = 1",
         )
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -87,6 +87,8 @@ class DirectKm(KmMethod):
     M. Terrovitis, N. Mamoulis, P. Kalnis: Privacy-preserving anonymization of set-valued data,
     PVLDB 1(1), 2008.
     """
+
+    called: ClassVar[str] = "broader terms for rare combinations, in one walk"
 
     def anonymize(
         self,

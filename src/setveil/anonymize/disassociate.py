@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.disassociation_method import DisassociationMethod
 from setveil.guarantee.disassociated import Disassociated
@@ -85,6 +85,8 @@ class Disassociate(DisassociationMethod):
     M. Terrovitis, J. Liagouris, N. Mamoulis, S. Skiadopoulos: Privacy Preservation by
     Disassociation. PVLDB 5(10), 2012.
     """
+
+    called: ClassVar[str] = "records cut into pieces"
 
     def anonymize(
         self,

@@ -165,6 +165,7 @@ class Gather:
     an equal release.
     """
 
+    called: ClassVar[str] = "similar records made equal"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
     k: int = field(default=5, metadata={"doc": "least number of records published alike"})

@@ -110,6 +110,7 @@ class HgHs:
     PAKDD 2010.
     """
 
+    called: ClassVar[str] = "broader terms, and rare combinations removed"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
     k: int = field(default=5, metadata={"doc": "least number of records with a set of items"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -82,6 +82,8 @@ class LRA(KmMethod):
     M. Terrovitis, N. Mamoulis, P. Kalnis: Local and global recoding methods for anonymizing
     set-valued data, The VLDB Journal 20(1), 2011.
     """
+
+    called: ClassVar[str] = "broader terms for rare combinations, slice by slice"
 
     parts: int | None = field(
         default=None, metadata={"doc": "number of slices; none: halved as long as this pays"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class OptimalKm(KmMethod):
     M. Terrovitis, N. Mamoulis, P. Kalnis: Privacy-preserving anonymization of set-valued data,
     PVLDB 1(1), 2008.
     """
+
+    called: ClassVar[str] = "broader terms for rare combinations, at least cost"
 
     def anonymize(
         self,

@@ -92,6 +92,7 @@ class Partition:
     PVLDB 2(1), 2009.
     """
 
+    called: ClassVar[str] = "records made equal, from broad terms to narrow ones"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
     k: int = field(default=5, metadata={"doc": "least number of records published alike"})

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
+from fractions import Fraction  # noqa: TC003  (fields are read at run time)
 from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.base import check_enough, check_k
-from setveil.anonymize.constraints import check_constrained, given_or_drawn, utility_sets
+from setveil.anonymize.constraints import (
+    check_constrained,
+    constrained_in_words,
+    given_or_drawn,
+    utility_sets,
+)
 from setveil.anonymize.set_recoding import (
     OBJECTIVES,
     Objective,
@@ -65,7 +70,7 @@ class PCTA:
         loss among what gains records (``"ul_gaining"``), or least utility loss (``"ul"``).
     constrained
         Where no privacy constraints are given: the share of the items that are drawn as
-        constraints of one item each. 1 takes every item.
+        constraints of one item each. 1 takes every item. Without it, constraints must be given.
 
     Notes
     -----
@@ -89,6 +94,9 @@ class PCTA:
     2012.
     """
 
+    called: ClassVar[str] = "rare items grouped"
+    usual: ClassVar[dict[str, object]] = {"constrained": 1}
+    """What an audit sets unless it is told otherwise."""
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"privacy", "utility", "rng"})
 
@@ -99,9 +107,12 @@ class PCTA:
         default="ul_per_gain",
         metadata={"doc": "what decides which sets are joined", "choices": OBJECTIVES},
     )
-    constrained: Fraction = field(
-        default=Fraction(5, 100),
-        metadata={"doc": "share of the items drawn as constraints where none are given"},
+    constrained: Fraction | None = field(
+        default=None,
+        metadata={
+            "doc": "share of the items to protect where no itemsets are named; 1 takes every item",
+            "words": constrained_in_words,
+        },
     )
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.degree_groups import BandMethod, band_groups_of, split_feasible
 from setveil.guarantee.privacy_degree import PrivacyDegree
@@ -67,6 +67,8 @@ class Permutation(BandMethod):
     ICDE 2007. The groups: G. Ghinita, Y. Tao, P. Kalnis: On the Anonymization of Sparse
     High-Dimensional Data. ICDE 2008.
     """
+
+    called: ClassVar[str] = "sensitive items shuffled within groups"
 
     def anonymize(
         self,

@@ -87,6 +87,7 @@ class RhoFamily(BudgetedRhoMethod):
     Anonymization. PVLDB 3(1), 2010.
     """
 
+    called: ClassVar[str] = "broader terms against inference, best of several"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
 
     def anonymize(

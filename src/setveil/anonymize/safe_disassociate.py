@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.disassociation_method import DisassociationMethod
 from setveil.errors import ParameterError
@@ -77,6 +77,8 @@ class SafeDisassociate(DisassociationMethod):
     Journal of Intelligent Information Systems 53(3), 2019. They name partial suppression as the
     remedy; which occurrences are deleted is a derivation of our own.
     """
+
+    called: ClassVar[str] = "records cut into pieces without certain links"
 
     max_share: Fraction = field(
         default=Fraction(1),

@@ -82,6 +82,7 @@ class SecretSharing:
     alone could be found by guessing the query.
     """
 
+    called: ClassVar[str] = "common items by name, the others as codes"
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"secret", "rng"})
 

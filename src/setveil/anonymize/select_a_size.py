@@ -91,6 +91,7 @@ class SelectASize:
     published record shows.
     """
 
+    called: ClassVar[str] = "random noise"
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"rng"})
 

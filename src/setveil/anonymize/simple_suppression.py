@@ -58,6 +58,7 @@ class SimpleSuppression(RhoMethod):
     Anonymization. PVLDB 3(1), 2010, section 6.
     """
 
+    called: ClassVar[str] = "all sensitive items removed"
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
     def anonymize(

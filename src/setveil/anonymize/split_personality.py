@@ -82,6 +82,7 @@ class SplitPersonality:
     here topics come from the records themselves, so that no other data is needed.
     """
 
+    called: ClassVar[str] = "one profile for each topic"
     requires: ClassVar[frozenset[str]] = frozenset()
 
     topics: int = field(default=8, metadata={"doc": "greatest number of topics"})

@@ -80,6 +80,7 @@ class SuppressControl(BudgetedRhoMethod):
     Anonymization. PVLDB 3(1), 2010, section 4 and algorithm 1.
     """
 
+    called: ClassVar[str] = "items removed against inference"
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
     def anonymize(

@@ -305,6 +305,7 @@ class TDControl(BudgetedRhoMethod):
     Anonymization. PVLDB 3(1), 2010, section 5 and algorithm 3.
     """
 
+    called: ClassVar[str] = "broader terms against inference"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
 
     def anonymize(

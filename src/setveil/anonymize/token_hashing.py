@@ -64,6 +64,7 @@ class TokenHashing:
     WWW 2007. They study why it fails.
     """
 
+    called: ClassVar[str] = "codes instead of names"
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"secret", "rng"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class VPAKm(KmMethod):
     M. Terrovitis, N. Mamoulis, P. Kalnis: Local and global recoding methods for anonymizing
     set-valued data, The VLDB Journal 20(1), 2011.
     """
+
+    called: ClassVar[str] = "broader terms for rare combinations, part by part"
 
     parts: int = field(default=8, metadata={"doc": "greatest number of parts of the item domain"})
 

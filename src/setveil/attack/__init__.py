@@ -1,11 +1,12 @@
 """Adversaries: each takes a release and what it knows, and returns a guess."""
 
-from setveil.attack.base import Attack, check_applies
+from setveil.attack.base import RISKS, Attack, AuditRole, Finding, check_applies
 from setveil.attack.elimination import GBA, MDA, RA, RBA, TBA, WBA
 from setveil.attack.elimination_guess import Elimination, EliminationGuess, TableGuess
 from setveil.attack.ensemble import EC
 from setveil.attack.explain import Reason, reasons
 from setveil.attack.guess import Guess, load_guess, save_guess
+from setveil.attack.inference import Inference, InferenceGuess, item_chance
 from setveil.attack.intersection import Intersection, IntersectionGuess
 from setveil.attack.linkage import Link, Linkage, LinkageGuess, Targets
 from setveil.attack.noise_filter import NoiseFilter, NoiseGuess
@@ -29,17 +30,22 @@ __all__ = [
     "RA",
     "RBA",
     "RGA",
+    "RISKS",
     "TBA",
     "VPA",
     "WBA",
     "Attack",
+    "AuditRole",
     "ClusterGuess",
     "Contexts",
     "DistanceTable",
     "DistanceTables",
     "Elimination",
     "EliminationGuess",
+    "Finding",
     "Guess",
+    "Inference",
+    "InferenceGuess",
     "Intersection",
     "IntersectionGuess",
     "Link",
@@ -62,6 +68,7 @@ __all__ = [
     "TokenGuess",
     "check_applies",
     "distance_tables",
+    "item_chance",
     "load_guess",
     "reasons",
     "save_guess",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.elimination_guess import EliminationGuess, TableGuess
 from setveil.attack.explain import Reason, reasons
 from setveil.attack.tables import Contexts, DistanceTable, distance_tables, targets
@@ -43,6 +43,37 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 SET_GENERALIZED = frozenset({"set-generalized"})
+
+
+def elimination_role(*, cost: int = 1, by_default: bool = True) -> AuditRole:
+    """Return how an audit uses an attack that tells original members of a set from added ones.
+
+    The area under the curve counts, not F: it does not depend on where an attack draws its line,
+    blind guessing gets one half on every release, and it grows with nothing but the order into
+    which the attacker brings original and added members.
+
+    >>> elimination_role().findings[0].figure
+    'auc'
+    """
+    return AuditRole(
+        family="elimination",
+        findings=(
+            Finding(
+                risk=INFERENCE,
+                figure="auc",
+                baseline="auc_ra",
+                baseline_name="ranking members at random",
+                control="auc_control",
+                says="An attacker who knows {knows} picks the true item of a set over a decoy "
+                "{count} times out of 1,000.",
+                outright=True,
+            ),
+        ),
+        cost=cost,
+        by_default=by_default,
+        needs_meaning=True,
+    )
+
 
 PAPER_2014 = """
     @inproceedings{ong2014deanonymising,
@@ -109,6 +140,7 @@ class DistanceAttack:
 
     applies_to: ClassVar[frozenset[str]] = SET_GENERALIZED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
+    role: ClassVar[AuditRole] = elimination_role(by_default=False)
 
     context: int | None = field(
         default=None,
@@ -386,6 +418,8 @@ class RBA(DistanceAttack):
     lower cluster, nobody does; of equal gaps the uppermost one splits. Only this reading gives
     the paper's ten rounds and its last table.
     """
+
+    role: ClassVar[AuditRole] = elimination_role()
 
     def eliminate(self, distances: Floats) -> Eliminated:
         """Return the eliminated cells with the vulnerability of the group each was largest in."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import AuditRole, check_applies
+from setveil.attack.elimination import elimination_role
 from setveil.attack.elimination_guess import EliminationGuess, TableGuess
 from setveil.attack.evidence import CellRows, CellTables, Evidence, cell_tables, double_centred
 from setveil.attack.explain import Reason, reasons
@@ -58,6 +59,7 @@ class EC:
 
     applies_to: ClassVar[frozenset[str]] = frozenset({"set-generalized"})
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
+    role: ClassVar[AuditRole] = elimination_role()
 
     def run(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
 from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import (
     KNOWLEDGE,
@@ -123,6 +123,21 @@ class Intersection:
     applies_to: ClassVar[frozenset[str]] = frozenset(FORMS)
     requires: ClassVar[frozenset[str]] = frozenset({"targets", "second"})
     accepts: ClassVar[frozenset[str]] = frozenset({"taxonomy", "progress"})
+    role: ClassVar[AuditRole] = AuditRole(
+        family="second release",
+        findings=(
+            Finding(
+                risk=LINKAGE,
+                figure="named",
+                baseline="named_random",
+                baseline_name="naming any record",
+                says="An attacker who knows {knows} and has a second release of the same people "
+                "names the right record for {count} of 1,000 people.",
+            ),
+        ),
+        by_default=False,
+        cost=2,
+    )
 
     m: int = field(default=2, metadata={"doc": "how many items of a target are known"})
     knowledge: str = field(

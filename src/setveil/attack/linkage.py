@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import LINKAGE, SINGLING_OUT, AuditRole, Finding, check_applies
 from setveil.attack.certain_items import CertainItems
 from setveil.attack.guess import Guess
 from setveil.errors import ParameterError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 KNOWLEDGE = ("random", "rarest", "common")
 NAMED = 100
 """How many of equally likely candidates are named: enough to tell the chance of the right one."""
+SAMPLES = (300, 1200, 4800, 19_200)
+"""How many people an audit looks for, until it can tell."""
 TIE = 1e-9
 """Weights that differ by less than this share are equal; they are products of many factors."""
 
@@ -41,6 +43,8 @@ class Targets:
     strangers
         Itemsets that nobody in the data holds: the control. Whoever is found by them is a wrong
         one.
+    asked
+        For each target the items that an attacker is asked about; empty where nobody asks.
 
     Examples
     --------
@@ -51,10 +55,11 @@ class Targets:
     records: tuple[int, ...]
     known: tuple[tuple[str, ...], ...]
     strangers: tuple[tuple[str, ...], ...] = ()
+    asked: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", tuple(int(record) for record in self.records))
-        for name in ("known", "strangers"):
+        for name in ("known", "strangers", "asked"):
             object.__setattr__(self, name, tuple(tuple(items) for items in getattr(self, name)))
         if len(self.records) != len(self.known):
             raise ParameterError(
@@ -98,9 +103,8 @@ class Link(NamedTuple):
         """Return a link of values from a file, or refuse them."""
         known, candidates, chance, named, learned, each = values
         link = cls(tuple(known), candidates, chance, tuple(named), tuple(learned), each)
-        whole = all(
-            type(place) is int and 0 <= place < 2**63 for place in (candidates, *link.named)
-        )
+        places = (candidates, *link.named)  # there may be thousands, for thousands of links
+        whole = set(map(type, places)) == {int} and min(places) >= 0 and max(places) < 2**63
         texts = all(isinstance(item, str) for item in (*link.known, *link.learned))
         if not whole or not texts or not 0 <= chance <= 1 or not 0 < each <= 1:
             raise ParameterError("a link has numbers that cannot be")
@@ -202,6 +206,29 @@ class Linkage:
     applies_to: ClassVar[frozenset[str]] = frozenset(FORMS)
     requires: ClassVar[frozenset[str]] = frozenset({"targets"})
     accepts: ClassVar[frozenset[str]] = frozenset({"taxonomy", "progress"})
+    role: ClassVar[AuditRole] = AuditRole(
+        family="linkage",
+        findings=(
+            Finding(
+                risk=SINGLING_OUT,
+                figure="singled",
+                baseline="named_random",
+                baseline_name="naming any record",
+                advantage="advantage_singled",
+                says="An attacker who knows {knows} singles out {count} of 1,000 people: exactly "
+                "one record fits, and it is theirs.",
+            ),
+            Finding(
+                risk=LINKAGE,
+                figure="named",
+                baseline="named_random",
+                baseline_name="naming any record",
+                says="An attacker who knows {knows} names the right record for {count} of 1,000 "
+                "people.",
+            ),
+        ),
+        samples=SAMPLES,
+    )
 
     m: int = field(default=2, metadata={"doc": "how many items of a target are known"})
     knowledge: str = field(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.spectral import METHODS, Spectrum
 from setveil.errors import NotApplicable, ParameterError
@@ -122,6 +122,22 @@ class NoiseFilter:
 
     applies_to: ClassVar[frozenset[str]] = frozenset({"perturbed"})
     requires: ClassVar[frozenset[str]] = frozenset()
+    role: ClassVar[AuditRole] = AuditRole(
+        family="noise filter",
+        findings=(
+            Finding(
+                risk=INFERENCE,
+                figure="noise_removed",
+                baseline="noise_removed_alone",
+                baseline_name="judging each item by itself",
+                control="noise_removed_control",
+                says="An attacker who knows {knows} corrects {count} of 1,000 changes that were "
+                "made to the records.",
+                outright=True,
+            ),
+        ),
+        cost=1,
+    )
 
     method: str = field(default="bayes", metadata={"doc": "how to filter", "choices": METHODS})
     most: int = field(default=500, metadata={"doc": "how many of the frequent items are attacked"})

@@ -26,6 +26,8 @@ EMPTY = -np.inf
 """Score of a row without an anchor: there is nothing to be related to, so it comes last."""
 DIGITS = 12
 """Significant digits of a score: what differs less differs by the order of sums only."""
+CELLS = 10_000_000
+"""Distances that are kept for the clusters of a pool, at most."""
 POWERS = np.array([float(f"1e{exponent}") for exponent in range(301)])
 
 
@@ -119,7 +121,7 @@ def piece_scores(
     --------
     >>> from setveil.attack.pieces import Piece, Pool
     >>> from setveil.relatedness import NGD, RecordCounts
-    >>> pool = Pool(first=0, starts=np.array([0, 3]), anchors=(("flu",), ("gout", "x"), ()),
+    >>> pool = Pool(numbers=(0,), starts=np.array([0, 3]), anchors=(("flu",), ("gout", "x"), ()),
     ...             values=np.array([0, 1, 2]), pieces=(
     ...     Piece(kind="term", terms=("fever",), copies=1, chunk=0, low=0, high=3),))
     >>> ngd = NGD(RecordCounts.from_rows([["flu", "fever"], ["flu", "fever"], ["gout"]]))
@@ -143,8 +145,9 @@ def check_known(found: Sequence[Pool], relatedness: Relatedness) -> tuple[str, .
 
     >>> from setveil.attack.pieces import Piece, Pool
     >>> from setveil.relatedness import NGD, RecordCounts
-    >>> pool = Pool(first=0, starts=np.array([0, 1]), anchors=(("flu",),), values=np.array([0]),
-    ...             pieces=(Piece(kind="term", terms=("x",), copies=1, chunk=0, low=0, high=1),))
+    >>> pool = Pool(numbers=(0,), starts=np.array([0, 1]), anchors=(("flu",),),
+    ...             values=np.array([0]), pieces=(
+    ...     Piece(kind="term", terms=("x",), copies=1, chunk=0, low=0, high=1),))
     >>> check_known([pool], NGD(RecordCounts.from_rows([["flu"]])))
     Traceback (most recent call last):
     setveil.errors.NotApplicable: the source of relatedness knows no term of any piece, ...
@@ -169,55 +172,81 @@ def _scores(
     pool: Pool, relatedness: Relatedness, merges: Mapping[str, Merge]
 ) -> tuple[Floats, ...]:
     tables = [np.full(piece.high - piece.low, EMPTY) for piece in pool.pieces]
-    for _, low, high in pool.clusters():
-        here = [i for i, piece in enumerate(pool.pieces) if piece.low <= low and high <= piece.high]
+    lows, highs = (
+        np.array([getattr(piece, end) for piece in pool.pieces], dtype=np.int64)
+        for end in ("low", "high")
+    )
+    kind_of = np.array([piece.kind for piece in pool.pieces])
+    distances = _distances_in(pool, relatedness)
+    for low, high in pool.ranges():
+        here = np.flatnonzero((lows <= low) & (high <= highs))
         rows = [row for row in range(low, high) if pool.anchors[row]]
-        if not here or not rows:
+        if not len(here) or not rows:
             continue
+        own_terms = [pool.pieces[i].terms for i in here.tolist()]
         across = sorted({term for row in rows for term in pool.anchors[row]})
-        terms = sorted({term for i in here for term in pool.pieces[i].terms})
-        near = -relatedness.distances(across, terms)
+        terms = sorted({term for each in own_terms for term in each})
+        near = -distances(across, terms)
         number = {term: i for i, term in enumerate(terms)}
         column = {term: i for i, term in enumerate(across)}
         # Rounded before medians are compared with them, and again as means.
-        pieces = rounded(
-            _over_terms(near, [[number[t] for t in pool.pieces[i].terms] for i in here])
-        )
-        kinds = np.array([pool.pieces[i].kind for i in here])
-        for value in np.unique(pool.values[rows]).tolist():
-            alike = [row for row in rows if pool.values[row] == value]
-            own = pieces[[column[term] for term in pool.anchors[alike[0]]]]
-            scores = np.empty(len(here))
-            for kind in set(kinds.tolist()):
-                scores[kinds == kind] = merges[kind](own[:, kinds == kind])
-            for i, score in zip(here, scores.tolist(), strict=True):
-                tables[i][np.array(alike) - pool.pieces[i].low] = score
-    return _each_rounded([_without_gaps(table) for table in _each_rounded(tables)])
+        pieces = rounded(_over_terms(near, [[number[t] for t in each] for each in own_terms]))
+        kinds = kind_of[here]
+        masks = [(kind, kinds == kind) for kind in np.unique(kinds).tolist()]
+        # Rows with equal anchors have equal scores: one column for each different anchor.
+        _, first, alike = np.unique(pool.values[rows], return_index=True, return_inverse=True)
+        scores = np.empty((len(here), len(first)))
+        for place, row in enumerate(first.tolist()):
+            own = pieces[[column[term] for term in pool.anchors[rows[row]]]]
+            for kind, mask in masks:
+                scores[mask, place] = merges[kind](own[:, mask])
+        scores = rounded(scores)[:, alike.ravel()]
+        for i, line in zip(here.tolist(), scores, strict=True):
+            tables[i][np.array(rows) - pool.pieces[i].low] = line
+    return tuple(_without_gaps(table) for table in tables)
 
 
-def _each_rounded(tables: Sequence[Floats]) -> tuple[Floats, ...]:
-    """Return tables rounded: all at once, for there are many small ones."""
-    if not tables:
-        return ()
-    ends = np.cumsum([len(table) for table in tables])
-    return tuple(np.split(rounded(np.concatenate(tables)), ends[:-1]))
+def _distances_in(
+    pool: Pool, relatedness: Relatedness
+) -> Callable[[Sequence[str], Sequence[str]], Floats]:
+    """Return what gives distances of anchors' terms and pieces' terms, asked for once if few.
+
+    A source that counts reads its lists anew at every question: clusters that share chunks ask
+    about the same terms.
+    """
+    across = sorted({term for content in pool.anchors for term in content})
+    terms = sorted({term for piece in pool.pieces for term in piece.terms})
+    if len(pool.numbers) == 1 or not 0 < len(across) * len(terms) <= CELLS:
+        return relatedness.distances
+    table = relatedness.distances(across, terms)
+    row = {term: i for i, term in enumerate(across)}
+    column = {term: i for i, term in enumerate(terms)}
+    return lambda some, others: table[
+        np.ix_([row[term] for term in some], [column[term] for term in others])
+    ]
 
 
 def _over_terms(near: Floats, places: Sequence[Sequence[int]]) -> Floats:
     """Return for each piece the mean over its known terms: a row for each term of the anchors."""
-    holds = np.zeros((near.shape[1], len(places)))
-    for piece, own in enumerate(places):
-        holds[own, piece] = 1.0
+    from scipy.sparse import csr_array  # noqa: PLC0415  (start-up time)
+
+    starts = np.concatenate([[0], np.cumsum([len(own) for own in places])])
+    terms = np.array([term for own in places for term in own], dtype=np.int64)
+    ones = np.ones(len(terms))
+    holds = csr_array((ones, terms, starts), shape=(len(places), near.shape[1]))
     there = np.isfinite(near)
-    known = there.astype(np.float64) @ holds
-    sums = np.where(there, near, 0.0) @ holds
+    known = (holds @ there.T.astype(np.float64)).T
+    sums = (holds @ np.where(there, near, 0.0).T).T
     return np.where(known > 0, sums / np.maximum(known, 1), np.nan)
 
 
 def _without_gaps(table: Floats) -> Floats:
     """Return scores in which a row that nothing is known of is like the others on average."""
+    gaps = np.isnan(table)
+    if not gaps.any():
+        return table
     there = np.isfinite(table)
-    return np.where(np.isnan(table), table[there].mean() if there.any() else 0.0, table)
+    return np.where(gaps, rounded(table[there].mean(keepdims=True)) if there.any() else 0.0, table)
 
 
 def _tells(found: Sequence[Pool], tables: Sequence[Sequence[Floats]]) -> bool:
@@ -241,7 +270,7 @@ def place_best(
     """Return for each piece the rows it fits best, one for each copy; equal ones at random.
 
     >>> from setveil.attack.pieces import Piece, Pool
-    >>> pool = Pool(first=0, starts=np.array([0, 3]), anchors=(("a",), ("b",), ("c",)),
+    >>> pool = Pool(numbers=(0,), starts=np.array([0, 3]), anchors=(("a",), ("b",), ("c",)),
     ...             values=np.array([0, 1, 2]), pieces=(
     ...     Piece(kind="record", terms=("x",), copies=2, chunk=0, low=0, high=3),))
     >>> [rows.tolist() for rows in
@@ -250,6 +279,10 @@ def place_best(
     """
     placed = []
     for piece, table in zip(pool.pieces, scores, strict=True):
-        order = np.lexsort((rng.random(len(table)), -table))
-        placed.append(piece.low + order[: copies_of(piece, term_copies)])
+        copies, luck = copies_of(piece, term_copies), rng.random(len(table))
+        # Only the rows that are at least as good as the last one taken need an order.
+        worst = -np.partition(-table, copies - 1)[copies - 1]
+        best = np.flatnonzero(table >= worst)
+        order = np.lexsort((luck[best], -table[best]))
+        placed.append(piece.low + best[order[:copies]])
     return placed

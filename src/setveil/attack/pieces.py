@@ -4,6 +4,10 @@ Each cluster has an *anchor chunk*, its record chunk of most terms, and as many 
 the anchor chunk's sub-records, and empty rows for the records beyond them. A *piece* is a
 sub-record of another chunk, with its number of copies, or a term of the term chunk. Clusters that
 share a chunk form one pool, as a shared sub-record may belong to a record of any of them.
+
+Where only some clusters are attacked (:mod:`setveil.attack.cluster_sample`), a pool has these, and
+others as *background*: their rows compete for shared sub-records, of which as many are in the pool
+as fall to its rows on average.
 """
 
 from __future__ import annotations
@@ -11,22 +15,55 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.attack.base import LINKAGE, AuditRole, Finding
+from setveil.attack.cluster_sample import thin, with_background
 from setveil.attack.reassociation_guess import ClusterGuess, Content
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from setveil.attack.cluster_sample import ClusterSample
     from setveil.data.table import Int64Array
-    from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
+    from setveil.release.disassociated import Chunk, DisassociatedRelease
 
     Placed = Sequence[Int64Array]
 
 DISASSOCIATED = frozenset({"disassociated"})
+SAMPLES = (100, 400)
+"""How many clusters an audit draws and attacks, until it can tell."""
+
+
+def reassociation_role(
+    *, cost: int, by_default: bool = True, params: Mapping[str, Any] | None = None
+) -> AuditRole:
+    """Return how an audit uses an attack that puts the pieces of records together again.
+
+    >>> reassociation_role(cost=1).findings[0].risk
+    'linkage'
+    """
+    return AuditRole(
+        family="re-association",
+        findings=(
+            Finding(
+                risk=LINKAGE,
+                figure="accuracy",
+                baseline="accuracy_random",
+                baseline_name="attaching pieces at random",
+                says="An attacker who knows {knows} attaches {count} of 1,000 pieces to the right "
+                "record.",
+                outright=True,
+            ),
+        ),
+        cost=cost,
+        by_default=by_default,
+        params=params or {},
+        samples=SAMPLES,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +99,10 @@ class Pool:
 
     Parameters
     ----------
-    first
-        Number of the first cluster.
+    numbers
+        For each cluster its number; None for one that is background.
     starts
-        The rows of cluster ``first + i`` run from ``starts[i]`` to ``starts[i + 1]``.
+        The rows of cluster i of the pool run from ``starts[i]`` to ``starts[i + 1]``.
     anchors
         What each row is known by: sub-records of the anchor chunks, in the release's order.
     values
@@ -74,7 +111,7 @@ class Pool:
         What is to be attached to the rows.
     """
 
-    first: int
+    numbers: tuple[int | None, ...]
     starts: Int64Array
     anchors: tuple[Content, ...]
     values: Int64Array
@@ -84,9 +121,14 @@ class Pool:
         return len(self.anchors)
 
     def clusters(self) -> Iterator[tuple[int, int, int]]:
-        """Return each cluster's number, first row and row after the last."""
-        for number, (low, high) in enumerate(pairwise(self.starts.tolist())):
-            yield self.first + number, low, high
+        """Return the number, the first row and the row after the last of what is attacked."""
+        for number, (low, high) in zip(self.numbers, self.ranges(), strict=True):
+            if number is not None:
+                yield number, low, high
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Return the first row and the row after the last of every cluster, background too."""
+        yield from pairwise(self.starts.tolist())
 
     def chunks(self) -> dict[int, list[int]]:
         """Return the places of the pieces of each chunk."""
@@ -95,16 +137,30 @@ class Pool:
             found.setdefault(piece.chunk, []).append(place)
         return found
 
-    def rows_of_values(self, low: int, high: int) -> dict[int, list[int]]:
-        """Return which rows of a range each value has."""
-        found: dict[int, list[int]] = {}
-        for row in range(low, high):
-            found.setdefault(int(self.values[row]), []).append(row)
-        return found
+    def rows_of_values(self, low: int, high: int) -> list[list[int]]:
+        """Return the rows of a range that have each value, in the order of the values."""
+        values = self.values[low:high]
+        order = np.argsort(values, kind="stable")
+        ends = np.flatnonzero(np.diff(values[order], append=-1)) + 1
+        rows = (low + order).tolist()
+        return [rows[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
 
-def pools(release: DisassociatedRelease) -> list[Pool]:
+def pools(
+    release: DisassociatedRelease,
+    sample: ClusterSample | None = None,
+    rng: np.random.Generator | None = None,
+) -> list[Pool]:
     """Return the anchors and the pieces of a release.
+
+    Parameters
+    ----------
+    release
+        What is attacked.
+    sample
+        Which clusters; without it all.
+    rng
+        Draws the background of a sample; without it always the same.
 
     Examples
     --------
@@ -119,44 +175,72 @@ def pools(release: DisassociatedRelease) -> list[Pool]:
     >>> [(piece.kind, piece.terms, piece.copies) for piece in pool.pieces]
     [('record', ('c',), 2), ('term', ('t',), 1)]
     """
-    shared: dict[int, list[Chunk]] = {}
-    starts = np.array([first for first, _ in release.blocks])
-    for chunk in release.shared:
-        block = int(np.searchsorted(starts, chunk.first, side="right")) - 1
-        shared.setdefault(block, []).append(chunk)
-    return [
-        _pool([release.cluster(number) for number in range(first, last)], shared.get(block, ()))
-        for block, (first, last) in enumerate(release.blocks)
-    ]
+    if sample is None:
+        return [_pool(release, block, np.arange(*block)) for block in release.blocks]
+    rng = np.random.default_rng(0) if rng is None else rng
+    firsts = np.array([first for first, _ in release.blocks])
+    block_of = np.searchsorted(firsts, sample.clusters, side="right") - 1
+    found = []
+    for place in np.unique(block_of).tolist():
+        block = release.blocks[place]
+        attacked = sample.clusters[block_of == place]
+        members = with_background(release, block, attacked, rng)
+        found.append(_pool(release, block, members, attacked, rng))
+    return found
 
 
-def _pool(clusters: Sequence[Cluster], shared: Sequence[Chunk]) -> Pool:
-    """Return the pool of clusters in a row and all chunks that they share."""
-    first = clusters[0].number
-    starts = np.concatenate([[0], np.cumsum([cluster.size for cluster in clusters])])
+def _pool(
+    release: DisassociatedRelease,
+    block: tuple[int, int],
+    members: Int64Array,
+    attacked: Int64Array | None = None,
+    rng: np.random.Generator | None = None,
+) -> Pool:
+    """Return the pool of some clusters of a block, and what falls to them of shared chunks.
+
+    Without `attacked` the members are the whole block, and nothing is drawn.
+    """
+    is_attacked = np.ones(len(members), bool) if attacked is None else np.isin(members, attacked)
+    numbers = tuple(
+        number if own else None
+        for number, own in zip(members.tolist(), is_attacked.tolist(), strict=True)
+    )
+    starts = np.concatenate([[0], np.cumsum(release.sizes[members])])
     anchors: list[Content] = []
     pieces: list[Piece] = []
     chunks = 0
-    for place, cluster in enumerate(clusters):
+    for place, number in enumerate(members.tolist()):
+        cluster = release.cluster(number)
         low, high = int(starts[place]), int(starts[place + 1])
         anchor = _anchor(cluster.chunks)
         own = () if anchor is None else cluster.chunks[anchor].subrecords
         anchors += [*own, *((),) * (cluster.size - len(own))]
-        for number, chunk in enumerate(cluster.chunks):
-            if number != anchor:
-                pieces += _of_chunk("record", chunk, chunks, low, high)
+        if numbers[place] is None:
+            continue
+        for at, chunk in enumerate(cluster.chunks):
+            if at != anchor:
+                pieces += _pieces("record", chunk.subrecords, chunks, low, high)
                 chunks += 1
         for term in cluster.terms:
             pieces.append(
                 Piece(kind="term", terms=(term,), copies=1, chunk=chunks, low=low, high=high)
             )
             chunks += 1
-    for chunk in shared:
-        low, high = int(starts[chunk.first - first]), int(starts[chunk.last - first])
-        pieces += _of_chunk("shared", chunk, chunks, low, high)
+    for chunk in release.shared_within(*block).tolist():
+        ends = [int(release.chunk_first[chunk]), int(release.chunk_last[chunk])]
+        begin, until = np.searchsorted(members, ends).tolist()
+        if not is_attacked[begin:until].any():
+            continue
+        low, high = starts[[begin, until]].tolist()
+        start, end = release.chunk_offsets[chunk : chunk + 2].tolist()
+        everywhere = int(np.diff(release.cluster_starts[ends])[0])
+        rows = np.arange(start, end)
+        if high - low < everywhere and rng is not None:
+            rows = rows[thin(len(rows), high - low, everywhere, rng)]
+        pieces += _pieces("shared", release.subrecords(rows), chunks, low, high)
         chunks += 1
     return Pool(
-        first=first,
+        numbers=numbers,
         starts=starts,
         anchors=tuple(anchors),
         values=_values(starts, anchors),
@@ -173,10 +257,12 @@ def _anchor(chunks: Sequence[Chunk]) -> int | None:
     return sizes.index(max(sizes)) if sizes else None
 
 
-def _of_chunk(kind: str, chunk: Chunk, number: int, low: int, high: int) -> list[Piece]:
+def _pieces(
+    kind: str, subrecords: Sequence[Content], chunk: int, low: int, high: int
+) -> list[Piece]:
     return [
-        Piece(kind=kind, terms=terms, copies=copies, chunk=number, low=low, high=high)
-        for terms, copies in Counter(chunk.subrecords).items()
+        Piece(kind=kind, terms=terms, copies=copies, chunk=chunk, low=low, high=high)
+        for terms, copies in Counter(subrecords).items()
     ]
 
 
@@ -209,7 +295,7 @@ def copies_of(piece: Piece, term_copies: int) -> int:
 def place_at_random(pool: Pool, rng: np.random.Generator, *, term_copies: int = 1) -> Placed:
     """Return rows for each piece, as in a world drawn at random: one piece of a chunk per row.
 
-    >>> pool = Pool(first=0, starts=np.array([0, 2]), anchors=(("a",), ("b",)),
+    >>> pool = Pool(numbers=(0,), starts=np.array([0, 2]), anchors=(("a",), ("b",)),
     ...             values=np.array([0, 1]), pieces=(
     ...     Piece(kind="record", terms=("x",), copies=2, chunk=0, low=0, high=2),))
     >>> [sorted(rows.tolist()) for rows in place_at_random(pool, np.random.default_rng(1))]
@@ -232,7 +318,7 @@ def assembled(pool: Pool, placed: Placed) -> list[ClusterGuess]:
 
     A row that is given two sub-records of one chunk that share a term has it once.
 
-    >>> pool = Pool(first=4, starts=np.array([0, 2]), anchors=(("a",), ()),
+    >>> pool = Pool(numbers=(4,), starts=np.array([0, 2]), anchors=(("a",), ()),
     ...             values=np.array([0, 1]), pieces=(
     ...     Piece(kind="term", terms=("x",), copies=1, chunk=0, low=0, high=2),))
     >>> [said] = assembled(pool, [np.array([1])])
@@ -256,7 +342,7 @@ def assembled(pool: Pool, placed: Placed) -> list[ClusterGuess]:
 def pairs_in_rows(pool: Pool, placed: Placed) -> list[tuple[int, str, str]]:
     """Return the pairs of term-chunk terms that stand in one row, each with its cluster.
 
-    >>> pool = Pool(first=4, starts=np.array([0, 2]), anchors=(("a",), ()),
+    >>> pool = Pool(numbers=(4,), starts=np.array([0, 2]), anchors=(("a",), ()),
     ...             values=np.array([0, 1]), pieces=tuple(
     ...     Piece(kind="term", terms=(term,), copies=1, chunk=i, low=0, high=2)
     ...     for i, term in enumerate("xyz")))

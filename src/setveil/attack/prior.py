@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import AuditRole, check_applies
+from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
 from setveil.attack.piece_scores import rounded
 from setveil.attack.pieces import (
     DISASSOCIATED,
@@ -19,6 +20,7 @@ from setveil.attack.pieces import (
     pairs_in_rows,
     place_at_random,
     pools,
+    reassociation_role,
 )
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.registry import register
@@ -26,6 +28,7 @@ from setveil.registry import register
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from setveil.attack.cluster_sample import ClusterSample
     from setveil.attack.pieces import Placed, Pool
     from setveil.data.table import Int64Array
     from setveil.release.disassociated import DisassociatedRelease
@@ -51,6 +54,8 @@ class Prior:
     term_copies
         How many rows a term of the term chunk is attached to; a release does not say how many
         records held it. More copies find more, and more of them are wrong.
+    sample
+        How many clusters are drawn to be attacked; all of them by default.
 
     Notes
     -----
@@ -70,11 +75,14 @@ class Prior:
 
     applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset()
+    role: ClassVar[AuditRole] = reassociation_role(cost=1)
 
     term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
+    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
 
     def __post_init__(self) -> None:
         check_copies(self.term_copies)
+        check_sample(self.sample)
 
     def run(
         self, release: DisassociatedRelease, *, rng: np.random.Generator | None = None
@@ -90,17 +98,22 @@ class Prior:
         """
         check_applies("prior", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        found = pools(release)
+        sample = draw_clusters(release, self.sample, rng)
+        found = pools(release, sample, rng)
         placed = [place_by_prior(pool, rng, term_copies=self.term_copies) for pool in found]
-        return reassociated("prior", found, placed, rng, term_copies=self.term_copies)
+        return reassociated(
+            "prior", release, found, placed, rng, sample=sample, term_copies=self.term_copies
+        )
 
 
 def reassociated(
     attack: str,
+    release: DisassociatedRelease,
     found: Sequence[Pool],
     placed: Sequence[Placed],
     rng: np.random.Generator,
     *,
+    sample: ClusterSample | None = None,
     term_copies: int = 1,
     pairs: Sequence[tuple[int, str, str]] | None = None,
     notes: Sequence[str] = (),
@@ -111,10 +124,14 @@ def reassociated(
     ----------
     attack
         The attack's name.
+    release
+        What is attacked.
     found, placed
-        The pools of a release, and for each the rows of its pieces.
+        The pools of the release, and for each the rows of its pieces.
     rng
         Draws the baselines.
+    sample
+        Which clusters are attacked; without it all.
     term_copies
         As the attack had it.
     pairs
@@ -130,7 +147,16 @@ def reassociated(
             "prior", found, [place_by_prior(p, rng, term_copies=term_copies) for p in found]
         ),
     }
-    return _guess(attack, found, placed, pairs=pairs, baselines=baselines, notes=tuple(notes))
+    said = () if sample is None else (sample.sentence(release),)
+    return _guess(
+        attack,
+        found,
+        placed,
+        pairs=pairs,
+        baselines=baselines,
+        notes=(*said, *notes),
+        draws=() if sample is None else tuple(sample.draws.tolist()),
+    )
 
 
 def _guess(
@@ -141,6 +167,7 @@ def _guess(
     pairs: Sequence[tuple[int, str, str]] | None = None,
     baselines: dict[str, ReassociationGuess] | None = None,
     notes: tuple[str, ...] = (),
+    draws: tuple[int, ...] = (),
 ) -> ReassociationGuess:
     if pairs is None:
         pairs = [
@@ -158,6 +185,7 @@ def _guess(
         pairs=tuple(pairs),
         baselines={} if baselines is None else baselines,
         notes=notes,
+        draws=draws,
     )
 
 
@@ -171,7 +199,7 @@ def place_by_prior(
     """Return rows for each piece by counts; for pieces of other kinds none.
 
     >>> from setveil.attack.pieces import Piece, Pool
-    >>> pool = Pool(first=0, starts=np.array([0, 3]), anchors=(("a",), ("b",), ("b",)),
+    >>> pool = Pool(numbers=(0,), starts=np.array([0, 3]), anchors=(("a",), ("b",), ("b",)),
     ...             values=np.array([0, 1, 1]), pieces=(
     ...     Piece(kind="record", terms=("x",), copies=2, chunk=0, low=0, high=3),))
     >>> rows, = place_by_prior(pool, np.random.default_rng(1))
@@ -249,24 +277,31 @@ def _fill(pool: Pool, places: Sequence[int], rng: np.random.Generator) -> dict[i
     """Return the rows of the pieces of one chunk: the largest tails first, one piece per row."""
     low, high = pool.pieces[places[0]].low, pool.pieces[places[0]].high
     free = pool.rows_of_values(low, high)
-    for rows in free.values():
+    for rows in free:
         rng.shuffle(rows)
-    left = {place: pool.pieces[place].copies for place in places}
-    chances, offers = list[float](), list[tuple[int, int]]()
-    for place in places:
-        for value, rows in free.items():
-            chance = pool.pieces[place].copies / (high - low)
-            tails = upper_tails(len(rows), chance)[: left[place]]
-            chances += tails
-            offers += [(place, value)] * len(tails)
-    found: dict[int, list[int]] = {place: [] for place in places}
+    copies = [pool.pieces[place].copies for place in places]
+    sizes = [len(rows) for rows in free]
+    # A piece offers its copies to each anchor in turn; pieces of as many copies offer the same.
+    tails, anchors = {}, {}
+    for number in set(copies):
+        own = [upper_tails(size, number / (high - low))[:number] for size in sizes]
+        tails[number] = np.array([tail for each in own for tail in each])
+        anchors[number] = np.repeat(np.arange(len(own)), [len(each) for each in own])
+    chances = np.concatenate([tails[number] for number in copies])
+    offered = np.concatenate([anchors[number] for number in copies])
+    piece = np.repeat(np.arange(len(places)), [len(tails[number]) for number in copies])
+    order = np.lexsort((rng.random(len(chances)), -chances))
+    found: list[list[int]] = [[] for _ in places]
+    left, still = list(copies), min(sum(copies), high - low)
     # The tails of one anchor fall: its next copy is never offered before the one it follows.
-    for offer in np.lexsort((rng.random(len(chances)), -np.array(chances))).tolist():
-        place, value = offers[offer]
-        if left[place] and free[value]:
+    for place, anchor in zip(piece[order].tolist(), offered[order].tolist(), strict=True):
+        if left[place] and free[anchor]:
             left[place] -= 1
-            found[place].append(free[value].pop())
-    return found
+            found[place].append(free[anchor].pop())
+            still -= 1
+            if not still:
+                break
+    return dict(zip(places, found, strict=True))
 
 
 @lru_cache(maxsize=CACHED)
@@ -288,6 +323,16 @@ def upper_tails(rows: int, chance: float) -> tuple[float, ...]:
     return tuple(tails_of(rows, np.array([chance]))[0].tolist())
 
 
+@lru_cache(maxsize=256)
+def log_factorials(most: int) -> Floats:
+    """Return log 0!, log 1!, … up to that of a number.
+
+    >>> log_factorials(3).round(3).tolist()
+    [0.0, 0.0, 0.693, 1.792]
+    """
+    return np.array([lgamma(number + 1) for number in range(most + 1)])
+
+
 def tails_of(rows: int, chances: Floats) -> Floats:
     """Return :func:`upper_tails` for each of some chances.
 
@@ -297,7 +342,8 @@ def tails_of(rows: int, chances: Floats) -> Floats:
     sure = chances >= 1
     chance = np.where(sure, 0.5, chances)[:, None]
     held = np.arange(1, rows + 1)
-    ways = lgamma(rows + 1) - np.array([lgamma(j + 1) + lgamma(rows - j + 1) for j in held])
+    logs = log_factorials(rows)
+    ways = logs[rows] - (logs[held] + logs[rows - held])
     exactly = np.exp(ways + held * np.log(chance) + (rows - held) * np.log(1 - chance))
     tails = rounded(np.cumsum(exactly[:, ::-1], axis=1)[:, ::-1])
     tails[sure] = 1.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.errors import InputError, ParameterError
 from setveil.registry import register
@@ -123,6 +123,23 @@ class PublicRecords:
 
     applies_to: ClassVar[frozenset[str]] = frozenset({"perturbed"})
     requires: ClassVar[frozenset[str]] = frozenset({"candidates"})
+    role: ClassVar[AuditRole] = AuditRole(
+        family="public records",
+        findings=(
+            Finding(
+                risk=LINKAGE,
+                figure="first",
+                baseline="first_random",
+                baseline_name="naming any candidate",
+                control="first_control",
+                says="An attacker who knows {knows} names the right original for {count} of 1,000 "
+                "records.",
+                outright=True,
+            ),
+        ),
+        cost=1,
+        knows="all original records, but not which is whose",
+    )
 
     most: int = field(default=1000, metadata={"doc": "how many records are attacked"})
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import AuditRole, check_applies
+from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
 from setveil.attack.piece_scores import (
     average,
     most_related,
@@ -21,7 +22,13 @@ from setveil.attack.piece_scores import (
     place_best,
     related_group,
 )
-from setveil.attack.pieces import DISASSOCIATED, check_copies, place_at_random, pools
+from setveil.attack.pieces import (
+    DISASSOCIATED,
+    check_copies,
+    place_at_random,
+    pools,
+    reassociation_role,
+)
 from setveil.attack.prior import COPIES_DOC, reassociated
 from setveil.registry import name_of, register
 
@@ -53,6 +60,8 @@ class Random:
     ----------
     term_copies
         How many rows a term of the term chunk is attached to.
+    sample
+        How many clusters are drawn to be attacked; all of them by default.
 
     Examples
     --------
@@ -70,9 +79,11 @@ class Random:
     requires: ClassVar[frozenset[str]] = frozenset()
 
     term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
+    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
 
     def __post_init__(self) -> None:
         check_copies(self.term_copies)
+        check_sample(self.sample)
 
     def run(
         self, release: DisassociatedRelease, *, rng: np.random.Generator | None = None
@@ -88,9 +99,12 @@ class Random:
         """
         check_applies("random", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        found = pools(release)
+        sample = draw_clusters(release, self.sample, rng)
+        found = pools(release, sample, rng)
         placed = [place_at_random(pool, rng, term_copies=self.term_copies) for pool in found]
-        return reassociated("random", found, placed, rng, term_copies=self.term_copies)
+        return reassociated(
+            "random", release, found, placed, rng, sample=sample, term_copies=self.term_copies
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +121,20 @@ class RelatednessAttack:
     term_copies
         How many rows a term of the term chunk is attached to; a release does not say how many
         records held it. More copies find more, and more of them are wrong.
+    sample
+        How many clusters are drawn to be attacked; all of them by default.
     """
 
     applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
+    role: ClassVar[AuditRole] = reassociation_role(cost=2)
 
     term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
+    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
 
     def __post_init__(self) -> None:
         check_copies(self.term_copies)
+        check_sample(self.sample)
 
     def run(
         self,
@@ -143,14 +162,22 @@ class RelatednessAttack:
         name = name_of(type(self))
         check_applies(name, self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        found = pools(release)
+        sample = draw_clusters(release, self.sample, rng)
+        found = pools(release, sample, rng)
         scored = piece_scores(found, relatedness, self.merges())
         placed = [
             place_best(pool, scores, rng, term_copies=self.term_copies)
             for pool, scores in zip(found, scored.tables, strict=True)
         ]
         return reassociated(
-            name, found, placed, rng, term_copies=self.term_copies, notes=scored.notes
+            name,
+            release,
+            found,
+            placed,
+            rng,
+            sample=sample,
+            term_copies=self.term_copies,
+            notes=scored.notes,
         )
 
     def merges(self) -> dict[str, Merge]:
@@ -190,6 +217,8 @@ class ABA(RelatednessAttack):
 class TermAttack(RelatednessAttack):
     """What the attacks on term chunks share: record chunks are left to ABA unless asked for."""
 
+    role: ClassVar[AuditRole] = reassociation_role(cost=2, by_default=False)
+
     everywhere: bool = field(default=False, metadata={"doc": EVERYWHERE_DOC})
 
     @staticmethod
@@ -217,6 +246,8 @@ class RGA(TermAttack):
         Do so for the sub-records of chunks too; the paper leaves these to ABA.
     term_copies
         How many rows a term of the term chunk is attached to.
+    sample
+        How many clusters are drawn to be attacked; all of them by default.
 
     Examples
     --------
@@ -243,6 +274,8 @@ class MRA(TermAttack):
         Do so for the sub-records of chunks too; the paper leaves these to ABA.
     term_copies
         How many rows a term of the term chunk is attached to.
+    sample
+        How many clusters are drawn to be attacked; all of them by default.
 
     Examples
     --------

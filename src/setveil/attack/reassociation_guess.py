@@ -91,7 +91,8 @@ class ReassociationGuess(Guess):
     Parameters
     ----------
     clusters
-        One for each cluster of the release, in its order.
+        One for each cluster that was attacked, in the order of the release: for all, or for a
+        sample.
     pairs
         A cluster and two terms of its term chunk that are said to come from one record, the
         first before the second by name.
@@ -100,6 +101,9 @@ class ReassociationGuess(Guess):
         which counts but knows no meaning. They have none themselves.
     notes
         What a reader should know: terms that were unknown, what could not be decided.
+    draws
+        For a sample how often each of its clusters was drawn, as
+        :func:`~setveil.attack.cluster_sample.draw_clusters` does; empty where all were attacked.
 
     Examples
     --------
@@ -116,6 +120,7 @@ class ReassociationGuess(Guess):
     pairs: tuple[tuple[int, str, str], ...] = ()
     baselines: Mapping[str, ReassociationGuess] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    draws: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,6 +145,18 @@ class ReassociationGuess(Guess):
             )
         if any(each.baselines for each in self.baselines.values()):
             raise ParameterError("a baseline has no baselines")
+        draws = tuple(self.draws)
+        object.__setattr__(self, "draws", draws)
+        if draws and (
+            len(draws) != len(numbers)
+            or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in draws)
+        ):
+            raise ParameterError("a sample says of each of its clusters how often it was drawn")
+
+    @property
+    def tested(self) -> int:
+        """How many clusters the rates rest on: those of the release, or the draws of a sample."""
+        return sum(self.draws) or len(self.clusters)
 
     def to_json(self) -> dict[str, Any]:
         """Return the guess as JSON values."""
@@ -149,6 +166,7 @@ class ReassociationGuess(Guess):
             "notes": list(self.notes),
             "clusters": [cluster.to_json() for cluster in self.clusters],
             "pairs": [list(pair) for pair in self.pairs],
+            "draws": list(self.draws),
             "baselines": {name: each.to_json() for name, each in self.baselines.items()},
         }
 
@@ -162,4 +180,5 @@ class ReassociationGuess(Guess):
             pairs=content["pairs"],
             baselines={name: cls.from_json(each) for name, each in content["baselines"].items()},
             notes=content["notes"],
+            draws=content.get("draws", ()),
         )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import AuditRole, check_applies
+from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
 from setveil.attack.logistic import Logistic
 from setveil.attack.piece_scores import check_known
-from setveil.attack.pieces import DISASSOCIATED, check_copies, pools
+from setveil.attack.pieces import DISASSOCIATED, check_copies, pools, reassociation_role
 from setveil.attack.prior import COPIES_DOC, place_by_prior, reassociated, rows_of_terms
 from setveil.attack.term_clustering import clustered, likeness, shared_out
 from setveil.attack.term_evidence import TermEvidence, centred, over_anchors
@@ -39,6 +40,10 @@ FOR_ANCHORS = 1.0
 """How much the likeness of terms counts beside their anchors, where rows are chosen."""
 FOR_LINKS = 16.0
 """How much it counts where terms of one record are told."""
+LESSONS = 400
+"""Clusters whose chunks teach how much evidence counts, where not all clusters are attacked."""
+LARGEST = 30_000
+"""Terms times rows of a cluster beyond which its terms are not clustered, in a sample."""
 STARTS = 2
 """How often these are clustered anew: with so much weight there are several outcomes."""
 
@@ -67,6 +72,10 @@ class SemanticPrior:
         Whether terms of the term chunk are clustered.
     term_copies
         How many rows a term of the term chunk is attached to.
+    sample
+        How many clusters are drawn to be attacked; all of them by default. What evidence counts
+        is then learned from at most 400 clusters drawn at random, and a term chunk is clustered
+        if its terms times the records are at most 30,000.
 
     Notes
     -----
@@ -83,14 +92,22 @@ class SemanticPrior:
     applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
+    role: ClassVar[AuditRole] = reassociation_role(
+        cost=2,
+        # Clustering tells which terms come from one record, and hardly changes how many are
+        # attached rightly, which is what counts; its time grows with the cube of a cluster.
+        params={"clustering": False},
+    )
 
     clustering: bool = field(
         default=True, metadata={"doc": "cluster the terms of term chunks by how like they are"}
     )
     term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
+    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
 
     def __post_init__(self) -> None:
         check_copies(self.term_copies)
+        check_sample(self.sample)
 
     def run(
         self,
@@ -124,29 +141,44 @@ class SemanticPrior:
         """
         check_applies("semantic-prior", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        found = pools(release)
+        sample = draw_clusters(release, self.sample, rng)
+        found = pools(release, sample, rng)
         if progress is not None:
             progress("learning", 0, len(found))
-        evidence, learned, notes = studied or study(release, relatedness)
+        if studied is None:
+            lessons = None if sample is None else draw_lessons(release, rng)
+            studied = study(release, relatedness, found, lessons)
+        evidence, learned, notes = studied
         placed, pairs = [], list[tuple[int, str, str]]()
+        large = 0
         for number, pool in enumerate(found):
             rows = list(place_by_prior(pool, rng, kinds=("record", "shared")))
+            terms = _terms(pool)
             for cluster, low, high in pool.clusters():
-                task = _task(pool, low, high)
-                if not task.terms:
+                if low not in terms:
                     continue
-                made = self._placed(task, release.cluster(cluster), evidence, learned, rng)
+                task = _task(pool, low, high, terms[low])
+                fits = sample is None or len(task.terms) * (high - low) <= LARGEST
+                large += self.clustering and not fits
+                clustering = self.clustering and fits
+                made = self._placed(
+                    task, release.cluster(cluster), evidence, learned, rng, clustering=clustering
+                )
                 for place, own in zip(task.places, made.rows, strict=True):
                     rows[place] = low + own
                 pairs += [(cluster, *pair) for pair in made.pairs]
             placed.append(rows)
             if progress is not None:
                 progress("attaching terms", number + 1, len(found))
+        if large:
+            notes = (*notes, f"in {large:,} large clusters terms were attached without clustering")
         return reassociated(
             "semantic-prior",
+            release,
             found,
             placed,
             rng,
+            sample=sample,
             term_copies=self.term_copies,
             pairs=pairs if self.clustering else None,
             notes=notes,
@@ -159,9 +191,11 @@ class SemanticPrior:
         evidence: TermEvidence,
         learned: Learned,
         rng: np.random.Generator,
+        *,
+        clustering: bool,
     ) -> Placing:
         fit = SHARPNESS * learned.fit(task, cluster, evidence)[:, task.value_of]
-        if not self.clustering or len(task.terms) < 2:
+        if not clustering or len(task.terms) < 2:
             chances = np.exp(fit - fit.max(axis=1, keepdims=True))
             chances /= chances.sum(axis=1, keepdims=True)
             return Placing(_best_rows(chances, task.value_of, self.term_copies, rng), [])
@@ -202,12 +236,16 @@ class Task(NamedTuple):
     value_of: Int64Array
 
 
-def _task(pool: Pool, low: int, high: int) -> Task:
-    there = sorted(
-        (piece.terms[0], place)
-        for place, piece in enumerate(pool.pieces)
-        if piece.kind == "term" and piece.low == low
-    )
+def _terms(pool: Pool) -> dict[int, list[tuple[str, int]]]:
+    """Return the terms of each term chunk and their places, by the first row of the cluster."""
+    found: dict[int, list[tuple[str, int]]] = {}
+    for place, piece in enumerate(pool.pieces):
+        if piece.kind == "term":
+            found.setdefault(piece.low, []).append((piece.terms[0], place))
+    return {low: sorted(terms) for low, terms in found.items()}
+
+
+def _task(pool: Pool, low: int, high: int, there: Sequence[tuple[str, int]]) -> Task:
     values, first, value_of = np.unique(
         pool.values[low:high], return_index=True, return_inverse=True
     )
@@ -268,24 +306,46 @@ class Studied(NamedTuple):
     notes: tuple[str, ...]
 
 
-def study(release: DisassociatedRelease, relatedness: Relatedness) -> Studied:
-    """Learn from a whole release what is needed to attack each of its clusters.
+def draw_lessons(release: DisassociatedRelease, rng: np.random.Generator) -> list[int]:
+    """Draw the clusters that teach how much evidence counts, where only some are attacked."""
+    clusters = len(release.sizes)
+    return sorted(rng.choice(clusters, min(LESSONS, clusters), replace=False).tolist())
+
+
+def study(
+    release: DisassociatedRelease,
+    relatedness: Relatedness,
+    found: Sequence[Pool] | None = None,
+    lessons: Sequence[int] | None = None,
+) -> Studied:
+    """Learn from a release what is needed to attack its clusters.
+
+    Parameters
+    ----------
+    release, relatedness
+        What is attacked, and what is known of terms.
+    found
+        What is to be put together; without it the whole release.
+    lessons
+        The clusters whose chunks are learned from; without it all.
 
     Raises
     ------
     NotApplicable
         The source of relatedness knows no anchor, or nothing that is to be attached.
     """
-    notes = check_known(pools(release), relatedness)
+    notes = check_known(pools(release) if found is None else found, relatedness)
     evidence = TermEvidence.of(relatedness, release)
-    learned = learn(release, evidence)
+    learned = learn(release, evidence, lessons)
     if not learned.weights.any():
         said = "the record chunks teach nothing: terms are attached by counts alone"
         notes = (*notes, said)
     return Studied(evidence, learned, notes)
 
 
-def learn(release: DisassociatedRelease, evidence: TermEvidence) -> Learned:
+def learn(
+    release: DisassociatedRelease, evidence: TermEvidence, lessons: Sequence[int] | None = None
+) -> Learned:
     """Learn from record chunks how evidence tells the rows that hold a term from the others.
 
     Evidence that would count against a term is left out: nothing says that terms of one record
@@ -297,9 +357,12 @@ def learn(release: DisassociatedRelease, evidence: TermEvidence) -> Learned:
         Whose record chunks are learned from; those of one term teach nothing.
     evidence
         Made ready for it.
+    lessons
+        The clusters to learn from; without it all.
     """
     features, truth = [], []
-    for cluster in release.clusters:
+    clusters = range(len(release.sizes)) if lessons is None else lessons
+    for cluster in map(release.cluster, clusters):
         for chunk in cluster.chunks:
             terms = release.domain(chunk)
             if len(terms) > 1:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import AuditRole, check_applies
 from setveil.attack.beta_calibration import BetaCalibration
 from setveil.attack.conditioning import conditioned, usual_crowding
-from setveil.attack.elimination import eliminate_above
+from setveil.attack.elimination import eliminate_above, elimination_role
 from setveil.attack.elimination_guess import EliminationGuess, TableGuess
 from setveil.attack.evidence import cell_tables
 from setveil.attack.explain import Reason, reasons
@@ -77,6 +77,7 @@ class Shadow:
     applies_to: ClassVar[frozenset[str]] = frozenset({"set-generalized"})
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
+    role: ClassVar[AuditRole] = elimination_role(cost=3)
 
     tables: int = field(
         default=200, metadata={"doc": "shadow tables to learn from, at least", "most": 100_000}

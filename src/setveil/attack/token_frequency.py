@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.attack.base import check_applies
+from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.matching import Side, match
 from setveil.data.table import TransactionTable
@@ -117,6 +117,22 @@ class TokenFrequency:
 
     applies_to: ClassVar[frozenset[str]] = frozenset({"encoded", "shared"})
     requires: ClassVar[frozenset[str]] = frozenset({"reference"})
+    role: ClassVar[AuditRole] = AuditRole(
+        family="token frequency",
+        findings=(
+            Finding(
+                risk=INFERENCE,
+                figure="accuracy",
+                baseline="accuracy_random",
+                baseline_name="naming items at random",
+                control="accuracy_control",
+                says="An attacker who knows {knows} reads {count} of 1,000 coded items.",
+                outright=True,
+            ),
+        ),
+        cost=1,
+        knows="other records of the same kind",
+    )
 
     most: int = field(default=1000, metadata={"doc": "how many of the frequent tags are attacked"})
     rounds: int = field(

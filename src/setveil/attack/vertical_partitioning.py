@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from setveil.attack.assignments import ranked
-from setveil.attack.base import check_applies
+from setveil.attack.base import AuditRole, check_applies
+from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
 from setveil.attack.piece_scores import average, piece_scores, place_best
-from setveil.attack.pieces import DISASSOCIATED, check_copies, place_at_random, pools
+from setveil.attack.pieces import (
+    DISASSOCIATED,
+    check_copies,
+    place_at_random,
+    pools,
+    reassociation_role,
+)
 from setveil.attack.prior import COPIES_DOC, reassociated
 from setveil.attack.reassociation import BIBTEX, PAPER
 from setveil.errors import ParameterError
@@ -73,6 +80,8 @@ class VPA:
         Whether terms of the term chunk are attached as ABA does, or at random as in the paper.
     term_copies
         How many rows a term of the term chunk is attached to.
+    sample
+        How many clusters are drawn to be attacked; all of them by default.
 
     Notes
     -----
@@ -97,6 +106,7 @@ class VPA:
     applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
+    role: ClassVar[AuditRole] = reassociation_role(cost=3, params={"largest": 100})
 
     combinations: int = field(
         default=20, metadata={"doc": "combinations of a chunk to be tried", "most": 1_000_000}
@@ -110,9 +120,11 @@ class VPA:
         metadata={"doc": "how terms of the term chunk are attached", "choices": TERMS},
     )
     term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
+    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
 
     def __post_init__(self) -> None:
         check_copies(self.term_copies)
+        check_sample(self.sample)
         tried = self.combinations
         if isinstance(tried, bool) or not isinstance(tried, int) or tried < 1:
             raise ParameterError(
@@ -164,7 +176,8 @@ class VPA:
                 fix="give the anonymizer that made the release, such as Disassociate(k=5, m=2)",
             )
         rng = np.random.default_rng(0) if rng is None else rng
-        found = pools(release)
+        sample = draw_clusters(release, self.sample, rng)
+        found = pools(release, sample, rng)
         kinds = ("record", "shared", "term")
         scored = piece_scores(found, relatedness, dict.fromkeys(kinds, average))
         placed = []
@@ -191,7 +204,16 @@ class VPA:
                 f"for {failed:,} of {chunks:,} chunks none of the combinations tried (at most "
                 f"{self.combinations}) gives the published chunks: the first was taken"
             )
-        return reassociated("vpa", found, placed, rng, term_copies=self.term_copies, notes=notes)
+        return reassociated(
+            "vpa",
+            release,
+            found,
+            placed,
+            rng,
+            sample=sample,
+            term_copies=self.term_copies,
+            notes=notes,
+        )
 
 
 class Combination(NamedTuple):
@@ -243,7 +265,7 @@ def combined(
     again: a chunk of all three would be 2^2-anonymous if both c stood beside b, or none.
 
     >>> from setveil.attack.pieces import Piece, Pool
-    >>> pool = Pool(first=0, starts=np.array([0, 4]), values=np.array([0, 0, 1, 1]),
+    >>> pool = Pool(numbers=(0,), starts=np.array([0, 4]), values=np.array([0, 0, 1, 1]),
     ...             anchors=(("a", "b"), ("a", "b"), ("a",), ("a",)), pieces=(
     ...     Piece(kind="record", terms=("c",), copies=2, chunk=0, low=0, high=4),))
     >>> made = combined(pool, [np.array([0.9, 0.9, 0.1, 0.1])], np.random.default_rng(0), k=2, m=2,

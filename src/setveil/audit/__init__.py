@@ -5,9 +5,9 @@
 ['anatomy', 'cahd', 'coat']
 """
 
-from setveil.audit.auditing import audit
 from setveil.audit.harden import harden
-from setveil.audit.results import Adversary, AuditResult, RunRecord
+from setveil.audit.main import audit
+from setveil.audit.results import ANSWERS, Adversary, AuditResult, Criteria, RunRecord
 from setveil.audit.run import (
     Run,
     applicable,
@@ -21,8 +21,10 @@ from setveil.audit.store import load_audit
 from setveil.audit.suggest import suggest_sensitive
 
 __all__ = [
+    "ANSWERS",
     "Adversary",
     "AuditResult",
+    "Criteria",
     "Run",
     "RunRecord",
     "Setting",

@@ -6,14 +6,14 @@ import tempfile
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from setveil.audit.performing import perform
 from setveil.audit.results import DONE
 from setveil.audit.store import Store
+from setveil.audit.trial import run_trial
 from setveil.release import store as releases
 
 if TYPE_CHECKING:
-    from setveil.audit.performing import Case, Job
     from setveil.audit.results import RunRecord
+    from setveil.audit.trial import Case, Job
     from setveil.release.base import Key
     from setveil.release.manifest import Manifest
 
@@ -28,14 +28,14 @@ class Made:
     key: Key | None = None
 
 
-def perform_apart(case: Case, job: Job) -> Made:
+def run_trial_apart(case: Case, job: Job) -> Made:
     """Make a run in a directory that is gone afterwards; what it wrote comes back as values."""
     with tempfile.TemporaryDirectory(prefix="setveil-run-") as folder:
         store = Store.opened(folder)
-        record = perform(replace(case, store=store), job)
-        if record.state != DONE:
+        record = run_trial(replace(case, store=store), job)
+        if record.state != DONE or not record.release:
             return Made(record=record)
-        directory = store.publish / record.name
+        directory = store.candidates / record.name
         manifest = releases.load_manifest(directory)
         return Made(
             record=record,
@@ -50,12 +50,13 @@ def keep(made: Made, store: Store) -> RunRecord:
     record = made.record
     if made.manifest is not None:
         releases.write(
-            store.publish / record.name,
+            store.candidates / record.name,
             made.manifest,
             made.data,
             force=True,
             key=made.key,
             key_file=store.key_file(record.name),
         )
+    if record.state == DONE:
         store.keep(record)
     return record

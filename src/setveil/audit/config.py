@@ -12,7 +12,7 @@ from setveil.errors import InputError, ParameterError
 if TYPE_CHECKING:
     import os
 
-FILES = ("data", "layout", "taxonomy", "sensitive")
+FILES = ("data", "layout", "taxonomy", "sensitive", "workload")
 """Names of files, which are looked for beside the file that names them."""
 KINDS: dict[str, tuple[type, ...]] = {
     "data": (str,),
@@ -41,11 +41,14 @@ KINDS: dict[str, tuple[type, ...]] = {
     "variants": (str,),
     "title": (str,),
     "description": (str,),
-    "target": (int, float),
+    "target": (int, float, dict),
+    "max_loss": (int, float),
+    "min_k": (int,),
     "methods": (list,),
     "attacks": (list,),
     "relatedness": (str, list),
     "known": (list,),
+    "workload": (str,),
     "budget": (str, int, float),
     "memory": (str, int),
     "workers": (int,),

@@ -54,7 +54,7 @@ def chart(result: AuditResult) -> Chart:
     """Return the picture of the report by itself, on white.
 
     >>> from setveil.audit.results import AuditResult
-    >>> chart(AuditResult(title="", target=0.1, runs=())).spec["background"]
+    >>> chart(AuditResult(title="", runs=())).spec["background"]
     '#ffffff'
     """
     return Chart(charts.standing_alone(frontier(result, links=False)))
@@ -124,7 +124,7 @@ def frontier(
     Examples
     --------
     >>> from setveil.audit.results import AuditResult
-    >>> frontier(AuditResult(title="a", target=0.1, runs=()))["width"]
+    >>> frontier(AuditResult(title="a", runs=()))["width"]
     760
     """
     drawn = [run for run in result.runs if is_drawn(run)]

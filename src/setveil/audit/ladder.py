@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from setveil.audit.plan import parameters_in, value_in
+from setveil.audit.results import MIN_K
 from setveil.audit.run import build
 from setveil.audit.setting import Setting
 from setveil.audit.utility import ALONE, UTILITY
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 SIZES = (2, 5, 10, 25, 50, 100, 250)
 DEFAULT_K = 5
+MAIN = ("k", "rho", "p", "l")
+"""The parameter that an audit searches: the first of these that a method has."""
+BEGIN = {"k": 10, "rho": 0.3, "p": 10, "l": 10}
+"""Where an audit begins: what may well do."""
+USUAL = {"m": 2}
+"""Parameters that an audit sets, and a search with more freedom does not."""
 SIZE = "max_cluster_size"
 RUNGS: dict[str, tuple[Any, ...]] = {
     "k": SIZES,
@@ -30,7 +37,7 @@ RUNGS: dict[str, tuple[Any, ...]] = {
     SIZE: (None, "×4", "×16"),
     "refine": (None, False),
     "max_share": (None, 0.5, 0.25, 0.1),
-    "constrained": (None, 0.25, 1),
+    "constrained": (0.05, 0.25, 1),
     "objective": (None, "ul_gaining"),
     "effort": (None, "fast"),
     "alpha": (None, 10),
@@ -60,6 +67,8 @@ class Ladders:
         Parameters that stay as they are.
     rungs
         Values of the others, the weakest first.
+    start
+        The rungs at which a search begins: by default the weakest.
 
     Examples
     --------
@@ -71,11 +80,11 @@ class Ladders:
     method: str
     fixed: dict[str, Any] = field(default_factory=dict)
     rungs: dict[str, tuple[Any, ...]]
+    start: Position = ()
 
-    @property
-    def start(self) -> Position:
-        """The weakest setting."""
-        return (0,) * len(self.rungs)
+    def __post_init__(self) -> None:
+        if not self.start:
+            object.__setattr__(self, "start", (0,) * len(self.rungs))
 
     def at(self, position: Position) -> Setting:
         """Return the setting of these rungs."""
@@ -108,7 +117,14 @@ class Ladders:
         ]
 
 
-def ladders_of(text: str, *, records: int, taxonomy: Taxonomy | None = None) -> Ladders:
+def ladders_of(
+    text: str,
+    *,
+    records: int,
+    taxonomy: Taxonomy | None = None,
+    free: bool = True,
+    min_k: int = MIN_K,
+) -> Ladders:
     """Return the ladders of a method that a text names, such as ``"disassociate:m=2"``.
 
     Parameters
@@ -120,41 +136,63 @@ def ladders_of(text: str, *, records: int, taxonomy: Taxonomy | None = None) -> 
         Number of records: no k beyond half of it is tried.
     taxonomy
         Its levels are tried as utility constraints, where a method takes such.
+    free
+        Whether every parameter is searched that changes what can be found out; otherwise the main
+        one only, from a middle value on.
+    min_k
+        No k below this is tried unless `text` names it.
 
     Examples
     --------
     >>> ladders_of("disassociate:m=2,refine=false", records=60).rungs
-    {'k': (2, 5, 10, 25), 'max_cluster_size': (None, '×4', '×16')}
+    {'k': (5, 10, 25), 'max_cluster_size': (None, '×4', '×16')}
     >>> ladders_of("coat:k=5|50,objective=ul", records=60).rungs
-    {'k': (5, 50), 'constrained': (None, 0.25, 1), 'utility': (None, 'alone')}
+    {'k': (5, 50), 'constrained': (0.05, 0.25, 1), 'utility': (None, 'alone')}
+    >>> audited = ladders_of("disassociate", records=60, free=False)
+    >>> audited.rungs, audited.at(audited.start).name
+    ({'k': (5, 10, 25)}, 'disassociate-k10-m2')
     """
     name, _, rest = text.partition(":")
     name = name.strip()
     target = find("anonymizer", name).target
     given = parameters_in(rest, text) if rest else {}
-    rungs = _rungs(name, target, records=records, taxonomy=taxonomy)
+    rungs = _rungs(name, target, records=records, taxonomy=taxonomy, min_k=min_k)
+    if not free:
+        main = next((letter for letter in MAIN if letter in rungs), None)
+        letters = {param.name for param in params_of(target)}
+        if not rest:
+            given = {each: value for each, value in USUAL.items() if each in letters}
+        rungs = {each: values for each, values in rungs.items() if each == main}
     for each, value in given.items():
         if isinstance(value, str) and "|" in value:
             rungs[each] = tuple(value_in(part) for part in value.split("|"))
         else:
             rungs.pop(each, None)
+    usual = {**ALLOWED.get(name, {}), **getattr(target, "usual", {})}
     ladders = Ladders(
         method=name,
         fixed={each: value for each, value in given.items() if each not in rungs}
-        | {each: value for each, value in ALLOWED.get(name, {}).items() if each not in given},
+        | {each: value for each, value in usual.items() if each not in {*given, *rungs}},
         rungs=rungs,
     )
+    if not free:
+        start = tuple(
+            values.index(BEGIN[each]) if BEGIN.get(each) in values else 0
+            for each, values in rungs.items()
+        )
+        ladders = replace(ladders, start=start)
     _check(ladders)
     return ladders
 
 
 def _rungs(
-    name: str, target: type, *, records: int, taxonomy: Taxonomy | None
+    name: str, target: type, *, records: int, taxonomy: Taxonomy | None, min_k: int
 ) -> dict[str, tuple[Any, ...]]:
     """Return the rungs of all parameters of a method that have some."""
     known = {**RUNGS, **OF_METHOD.get(name, {})}
     rungs = {param.name: known[param.name] for param in params_of(target) if param.name in known}
-    fitting = tuple(size for size in SIZES if size == SIZES[0] or 2 * size <= records)
+    sizes = sorted({min_k, *(size for size in SIZES if size > min_k)})
+    fitting = tuple(size for size in sizes if size == min_k or 2 * size <= records)
     rungs = {each: fitting if values is SIZES else values for each, values in rungs.items()}
     if UTILITY in getattr(target, "accepts", ()):
         levels = () if taxonomy is None else tuple(range(1, taxonomy.height))
@@ -164,7 +202,7 @@ def _rungs(
 
 def _check(ladders: Ladders) -> None:
     """Refuse values before any work that the method would refuse."""
-    start = ladders.start
+    start = (0,) * len(ladders.rungs)
     single = [
         (*start[:place], rung, *start[place + 1 :])
         for place, values in enumerate(ladders.rungs.values())

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from setveil.core.quantities import format_duration, format_size, spell_duration, spell_size
 from setveil.engine import processes
 from setveil.errors import ParameterError
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from setveil.engine.spark import Spark
 
 MOST_WORKERS = 4
+SORT_SECONDS = 0.06
+"""How long a million numbers are sorted on the machine on which the next two were measured."""
+FIRST_SECONDS, RECORD_SECONDS = 2.0, 5e-4
+"""What a trial takes there: to begin with, and for each record (docs/performance.md)."""
 PART = 4
 """One run gets at most this part of the time budget."""
 REPORT_SHARE = 0.05
@@ -105,24 +111,41 @@ class Limits:
             return f"it took longer than a quarter of {budget}"
         return f"{budget} was reached"
 
-    def no_verdict(self) -> str:
-        """Return what to say, and how to go on, where no trial finished.
+    def how_to_go_on(self) -> str:
+        """Return what to do where these limits stopped the search.
 
-        >>> print(Limits(budget=10, memory=None, workers=1, started=0.0).no_verdict())
-        No trial finished within 10 s, so there is no verdict yet. ... --budget 40s; trials ...
+        >>> print(Limits(budget=10, memory=None, workers=1, started=0.0).how_to_go_on())
+        The time of 10 s ended the search. To go on, run the same command again ... --budget 40s.
         """
         if self.budget is None:
             return (
-                f"No trial fitted into {format_size(self.memory or 0)} of memory, so there is no "
-                f"verdict yet. Allow more, as in --memory {spell_size(2 * (self.memory or 0))}."
+                f"Some trials did not fit into {format_size(self.memory or 0)} of memory. Allow "
+                f"more, as in --memory {spell_size(2 * (self.memory or 0))}."
             )
-        more = f"Allow more time, as in --budget {spell_duration(PART * self.budget)}"
+        more = f"as in --budget {spell_duration(PART * self.budget)}"
         if self.memory is not None:
             more += f", or more memory, as in --memory {spell_size(2 * self.memory)}"
         return (
-            f"No trial finished within {format_duration(self.budget)}, so there is no verdict yet. "
-            f"{more}; trials that finish are kept for the next call."
+            f"The time of {format_duration(self.budget)} ended the search. To go on, run the same "
+            f"command again (finished trials are kept), or allow more time, {more}."
         )
+
+
+def estimate_seconds(records: int, trials: int, workers: int) -> float:
+    """Return about how long trials will take on this machine, before any has run.
+
+    The time of a trial grows with the records; how fast the machine is, a sort of a million
+    numbers tells.
+
+    >>> 0 < estimate_seconds(1000, 10, 2) < estimate_seconds(100_000, 10, 2)
+    True
+    """
+    numbers = np.random.default_rng(0).random(1_000_000)
+    begun = time.perf_counter()
+    numbers.sort()
+    slowness = (time.perf_counter() - begun) / SORT_SECONDS
+    each = FIRST_SECONDS + RECORD_SECONDS * records
+    return slowness * each * trials / max(workers, 1)
 
 
 def crowding() -> float:

@@ -1,25 +1,19 @@
-"""What an audit tries: the methods that apply, each with a few settings, the likeliest first."""
+"""Which methods an audit tries, and how a text names one with its parameters."""
 
 from __future__ import annotations
 
 import json
-from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from setveil.audit.run import applicable, build
-from setveil.audit.setting import Setting
+from setveil.audit.run import applicable
 from setveil.errors import ParameterError
-from setveil.registry import entries, params_of
+from setveil.registry import entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from setveil.registry import Entry
 
-SIZES = (10, 25, 5, 2)
-"""Values of k, p or l, in the order in which they are tried: what may well do comes first."""
-CONFIDENCES = (0.3, 0.1, 0.5, 0.7)
-"""Values of ρ, likewise."""
 CHOSEN = (
     "gather",
     "disassociate",
@@ -39,76 +33,40 @@ PROMISELESS = frozenset({"select-a-size", "secret-sharing", "split-personality",
 ALL = "all"
 
 
-def plan(
-    *,
-    taxonomy: bool,
-    sensitive: bool,
-    meaning: bool = False,
-    methods: Sequence[str] = (),
-) -> list[Setting]:
-    """Return the settings to try, one of each method first, so that a budget cuts no method off.
+def methods_for(
+    named: Sequence[str], *, taxonomy: bool, sensitive: bool, meaning: bool
+) -> tuple[str, ...]:
+    """Return the methods that an audit searches, as texts such as ``"gather:effort=fast"``.
 
     Parameters
     ----------
+    named
+        Names, with parameters where these shall stay as they are; ``"all"`` for every method that
+        applies and promises something. Without any, a choice of these.
     taxonomy, sensitive
         Whether there is a tree, and whether there are sensitive items.
     meaning
         Whether there is a source of relatedness that says more than the release itself.
-    methods
-        Names, or settings such as ``"gather:k=5,effort=fast"``; ``"all"`` for every method that
-        applies and promises something. Without any, a choice of these.
 
     Examples
     --------
-    >>> [one.name for one in plan(taxonomy=True, sensitive=False)][:4]
-    ['gather-k10', 'disassociate-k10-m2', 'safe-disassociate-k10-m2', 'apriori-km-k10-m2']
-    >>> [one.title for one in plan(taxonomy=True, sensitive=False, methods=["gather:k=3"])]
-    ['gather, k = 3']
+    >>> methods_for([], taxonomy=True, sensitive=False, meaning=False)
+    ('gather', 'disassociate', 'safe-disassociate', 'apriori-km')
+    >>> methods_for(["gather:k=3"], taxonomy=True, sensitive=False, meaning=False)
+    ('gather:k=3',)
     """
     able = {entry.name: entry for entry in applicable(taxonomy=taxonomy, sensitive=sensitive)}
-    if not methods:
-        names = [name for name in CHOSEN if name in able and (meaning or name not in NEEDS_MEANING)]
-        return _in_turn(settings_of(able[name]) for name in names)
-    wanted = list(chain.from_iterable([*able] if each == ALL else [each] for each in methods))
-    return _in_turn(
-        _wished(text, able, one_of_all=ALL in methods) for text in dict.fromkeys(wanted)
-    )
-
-
-def settings_of(entry: Entry) -> list[Setting]:
-    """Return the settings of a method that are tried.
-
-    >>> from setveil.registry import find
-    >>> [one.name for one in settings_of(find("anonymizer", "cahd"))]
-    ['cahd-p10', 'cahd-p25', 'cahd-p5', 'cahd-p2']
-    """
-    letters = {param.name for param in params_of(entry.target)}
-    if "k" in letters:
-        rest = {"m": 2} if "m" in letters else {}
-        return [Setting(method=entry.name, params={"k": k, **rest}) for k in SIZES]
-    if "rho" in letters:
-        return [Setting(method=entry.name, params={"rho": rho}) for rho in CONFIDENCES]
-    sized = next((letter for letter in ("p", "l") if letter in letters), None)
-    if sized is not None:
-        return [Setting(method=entry.name, params={sized: size}) for size in SIZES]
-    return [Setting(method=entry.name)]
-
-
-def _in_turn(lists: Iterable[list[Setting]]) -> list[Setting]:
-    """Return the first of each list, then the second of each, and so on; each name once."""
-    turns = chain.from_iterable(zip_longest(*lists))
-    return list({each.name: each for each in turns if each is not None}.values())
-
-
-def _wished(text: str, able: dict[str, Entry], *, one_of_all: bool) -> list[Setting]:
-    """Return the settings that a text names."""
-    name, colon, rest = text.partition(":")
-    entry = one_of(able, name.strip())
-    if colon:
-        return [_checked(Setting(method=entry.name, params=parameters_in(rest, text)))]
-    if one_of_all and entry.name in PROMISELESS:
-        return []
-    return settings_of(entry)
+    blind = frozenset() if meaning else NEEDS_MEANING
+    if not named:
+        return tuple(name for name in CHOSEN if name in able and name not in blind)
+    found: list[str] = []
+    for text in named:
+        if text == ALL:
+            found += [name for name in able if name not in PROMISELESS | blind]
+            continue
+        one_of(able, text.partition(":")[0].strip())
+        found.append(text)
+    return tuple(dict.fromkeys(found))
 
 
 def one_of(able: dict[str, Entry], name: str) -> Entry:
@@ -156,15 +114,3 @@ def value_in(text: str) -> Any:  # noqa: ANN401  (whatever JSON can say)
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _checked(setting: Setting) -> Setting:
-    """Refuse parameters before any work that the method would refuse."""
-    try:
-        build(setting.method, setting.params)
-    except TypeError:
-        raise ParameterError(
-            f"{setting.method} cannot take {setting.params}",
-            fix="check the kinds of its parameters with `setveil methods`",
-        ) from None
-    return setting

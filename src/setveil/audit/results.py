@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
+from setveil.attack.base import RISKS
 from setveil.core.json_kinds import fits, misfit
-from setveil.errors import InputError
+from setveil.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
@@ -19,10 +20,22 @@ if TYPE_CHECKING:
 DONE = "done"
 FAILED = "failed"
 SKIPPED = "skipped"
+INAPPLICABLE = "inapplicable"
+
+PUBLISH = "publish"
+WITH_CARE = "publish-with-care"
+DO_NOT = "do-not-publish"
+NOT_DECIDED = "not-decided"
+ANSWERS = {PUBLISH: 0, WITH_CARE: 4, DO_NOT: 1, NOT_DECIDED: 3}
+"""The answers of an audit, with the exit codes of the commands that give them."""
+
+TARGET = 0.1
+MAX_LOSS = 0.25
+MIN_K = 5
 
 TEXTS = ("name", "method", "title", "state", "form", "worst_attack")
 FLAGS = ("verified", "meets_target", "recommended")
-SHARES = ("risk", "loss", "seconds")
+SHARES = ("risk", *RISKS, "loss", "seconds")
 """Columns of the frame of an audit."""
 
 
@@ -32,6 +45,7 @@ class PromiseText(TypedDict):
     name: str
     params: dict[str, Any]
     says: str
+    group_size: int | None
 
 
 class WitnessText(TypedDict, total=False):
@@ -49,6 +63,48 @@ class ContentText(TypedDict, total=False):
     sentence: str | None
 
 
+class BeforeAfter(TypedDict):
+    """An invented record, before and after."""
+
+    before: list[str]
+    after: list[str]
+
+
+class OwnerText(TypedDict, total=False):
+    """What a release contains, for its owner (:mod:`setveil.audit.contents`)."""
+
+    headline: str
+    stays: str
+    coarser: str
+    gone: str
+    affected: list[tuple[str, int, str]]
+    computable: list[str]
+    errors: dict[str, float | None]
+    unprotected: list[str]
+    example: BeforeAfter
+
+
+class StoryText(TypedDict, total=False):
+    """How someone looked for one person (:mod:`setveil.audit.story`)."""
+
+    known: list[str]
+    before: float
+    after: float
+    learned: list[str]
+    sentences: list[str]
+
+
+class CountText(TypedDict):
+    """What a release answers to a count query (:class:`setveil.measure.workload.QueryAnswer`)."""
+
+    items: list[str]
+    records: int
+    estimate: float | None
+    low: int | None
+    high: int | None
+    error: float | None
+
+
 class NotedFigures(TypedDict, total=False):
     """What an audit notes of a run beside plain numbers (:func:`setveil.audit.changes.changes`)."""
 
@@ -56,6 +112,9 @@ class NotedFigures(TypedDict, total=False):
     terms: list[tuple[str, float]]
     steps: list[tuple[str, str, str, float]]
     content: ContentText
+    contents: OwnerText
+    story: StoryText
+    workload: list[CountText]
 
 
 class ExampleText(TypedDict, total=False):
@@ -89,6 +148,57 @@ def _check(found: Mapping[str, Any], kind: type, **closer: Any) -> None:  # noqa
 
 
 @dataclass(frozen=True, kw_only=True)
+class Criteria:
+    """What a release must reach to be recommended.
+
+    Parameters
+    ----------
+    target
+        The largest gain of any attack that is acceptable: 0 is guessing, 1 is everything.
+    targets
+        The same for some of the three risks, where they differ.
+    max_loss
+        The loss up to which a release is recommended without reserve.
+    min_k
+        The number of people among whom a promise must hide each one, likewise.
+
+    Examples
+    --------
+    >>> criteria = Criteria(targets={"inference": 0.05})
+    >>> criteria.limit("inference"), criteria.limit("linkage")
+    (0.05, 0.1)
+    >>> Criteria(target=7)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: the target is 7. To fix: use a share, from 0 to 1.
+    """
+
+    target: float = TARGET
+    targets: dict[str, float] = field(default_factory=dict)
+    max_loss: float = MAX_LOSS
+    min_k: int = MIN_K
+
+    def __post_init__(self) -> None:
+        for risk, share in (("", self.target), *self.targets.items()):
+            if risk and risk not in RISKS:
+                raise ParameterError(
+                    f"there is no risk called {risk!r}", fix=f"use one of {', '.join(RISKS)}"
+                )
+            if isinstance(share, bool) or not 0 <= share <= 1:
+                of_risk = f" of {risk}" if risk else ""
+                raise ParameterError(
+                    f"the target{of_risk} is {share:g}", fix="use a share, from 0 to 1"
+                )
+        if not self.max_loss >= 0:
+            raise ParameterError(f"max_loss is {self.max_loss:g}", fix="use 0 or more")
+        if isinstance(self.min_k, bool) or self.min_k < 1:
+            raise ParameterError(f"min_k is {self.min_k}", fix="use a whole number of at least 1")
+
+    def limit(self, risk: str) -> float:
+        """Return the largest acceptable gain of an attack that shows this risk."""
+        return self.targets.get(risk, self.target)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Adversary:
     """One attack on one release, and what it got.
 
@@ -98,6 +208,10 @@ class Adversary:
         The registered attack and its parameters.
     knows
         What the adversary knows, in a few words: "2 random items of a person", "corpus:notes".
+    risk
+        Which risk it shows: one of :data:`~setveil.attack.base.RISKS`.
+    decides
+        Whether the verdict depends on it; attackers who know more stand beside those who decide.
     figure
         Name of the score that counts as success, such as ``"named"`` or ``"accuracy"``.
     rate
@@ -106,6 +220,13 @@ class Adversary:
         What guessing without the attack gets, and who guesses.
     control
         What the attack gets where there is nothing to find; None where there is no such control.
+    raw
+        What the same attack gets from the original data; None where that was not measured.
+    tested
+        Number of people, or of whatever else was attacked, that the rate rests on; 0 where nobody
+        counted.
+    says
+        A sentence for a data owner, with ``{count}`` of 1,000 and ``{knows}``.
     scores
         All scores as :func:`setveil.measure.flat` gives them.
     note
@@ -126,11 +247,16 @@ class Adversary:
     attack: str
     params: dict[str, Any] = field(default_factory=dict)
     knows: str = ""
+    risk: str = "linkage"
+    decides: bool = True
     figure: str = ""
     rate: Rate | None = None
     baseline: Rate | None = None
     baseline_name: str = ""
     control: Rate | None = None
+    raw: Rate | None = None
+    tested: int = 0
+    says: str = ""
     advantage: Rate | None = None
     scores: dict[str, float | None] = field(default_factory=dict)
     note: str = ""
@@ -156,17 +282,25 @@ class Adversary:
             exact=self.rate.exact and base.exact,
         )
 
+    @property
+    def family(self) -> tuple[str, str, str]:
+        """What names the same attacker on another release."""
+        given = {name: value for name, value in self.params.items() if name != "sample"}
+        return self.attack, self.figure, f"{sorted(given.items())} {self.knows}"
+
     def to_json(self) -> dict[str, Any]:
-        """Return what :meth:`from_json` reads."""
-        return asdict(self)
+        """Return what :meth:`from_json` reads, and the gain."""
+        gain = self.gain
+        return {**asdict(self), "gain": None if gain is None else asdict(gain)}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
+        found = {name: value for name, value in found.items() if name != "gain"}
         _check(found, cls, examples=list[ExampleText])
         rates = {
             name: None if found.get(name) is None else Rate(**found[name])
-            for name in ("rate", "baseline", "control", "advantage")
+            for name in ("rate", "baseline", "control", "raw", "advantage")
         }
         return cls(**{**found, **rates})
 
@@ -188,15 +322,18 @@ class RunRecord:
     method, params
         The registered anonymizer and the parameters that were given.
     state
-        ``"done"``, ``"failed"`` (see `error`) or ``"skipped"`` (budget).
+        ``"done"``, ``"failed"`` (see `error`), ``"skipped"`` (budget) or ``"inapplicable"``: the
+        data does not allow the setting.
     error
         What went wrong, for readers.
     form
         The release's form; "" unless done.
     release
-        Its folder below the audit's directory, such as ``publish/gather-k5``; "" unless done.
+        Its folder below the audit's directory, such as ``private/candidates/gather-k5``; ""
+        unless done.
     promise
-        ``{"name": …, "params": …, "says": sentence}``; None where nothing is promised.
+        ``{"name": …, "params": …, "says": sentence, "group_size": …}``; None where nothing is
+        promised.
     holds, exact, reason, witnesses
         The independent verdict on the written files.
     consistent
@@ -207,6 +344,8 @@ class RunRecord:
         All measures, and what the method itself counted.
     adversaries
         Every attack that was tried.
+    missing
+        Kinds of attackers that apply to the release and were not tried, in words.
     seconds
         Time per stage.
     """
@@ -230,6 +369,7 @@ class RunRecord:
     measures: dict[str, float | int | None] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     adversaries: tuple[Adversary, ...] = ()
+    missing: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -238,10 +378,14 @@ class RunRecord:
         return self.state == DONE and self.holds is True and self.exact and self.consistent
 
     @property
+    def deciding(self) -> tuple[Adversary, ...]:
+        """The attacks that were measured and that the verdict depends on."""
+        return tuple(each for each in self.adversaries if each.decides and each.gain is not None)
+
+    @property
     def worst(self) -> Adversary | None:
-        """The attack whose gain may be the largest; None where none was measured."""
-        tried = [each for each in self.adversaries if each.gain is not None]
-        return max(tried, key=lambda each: each.gain.high, default=None)  # type: ignore[union-attr]
+        """The deciding attack whose gain may be the largest; None where none was measured."""
+        return _worst(self.deciding)
 
     @property
     def risk(self) -> float | None:
@@ -249,72 +393,125 @@ class RunRecord:
         worst = self.worst
         return None if worst is None or worst.gain is None else worst.gain.high
 
+    @property
+    def risks(self) -> dict[str, Adversary]:
+        """The worst deciding attack for each of the three risks that was measured."""
+        found = {
+            risk: _worst([each for each in self.deciding if each.risk == risk]) for risk in RISKS
+        }
+        return {risk: worst for risk, worst in found.items() if worst is not None}
+
+    @property
+    def group_size(self) -> int | None:
+        """The number of people among whom the promise hides each one, if it speaks of one."""
+        size = None if self.promise is None else self.promise.get("group_size")
+        return size if isinstance(size, int) else None
+
     def to_json(self) -> dict[str, Any]:
-        """Return what :meth:`from_json` reads."""
-        return {**asdict(self), "adversaries": [each.to_json() for each in self.adversaries]}
+        """Return what :meth:`from_json` reads, and the risks."""
+        parts = {
+            risk: {
+                "attack": worst.attack,
+                "knows": worst.knows,
+                "rate": asdict(worst.rate) if worst.rate is not None else None,
+                "original": asdict(worst.raw) if worst.raw is not None else None,
+                "guessing": asdict(worst.baseline) if worst.baseline is not None else None,
+                "control": asdict(worst.control) if worst.control is not None else None,
+                "gain": asdict(worst.gain) if worst.gain is not None else None,
+                "tested": worst.tested,
+            }
+            for risk, worst in self.risks.items()
+        }
+        return {
+            **asdict(self),
+            "adversaries": [each.to_json() for each in self.adversaries],
+            "risk": {"worst": self.risk, **parts},
+        }
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
+        found = {name: value for name, value in found.items() if name != "risk"}
         _check(
             found,
             cls,
             promise=PromiseText | None,
             witnesses=list[WitnessText | str],
             figures=NotedFigures,
+            adversaries=list[Any],
         )
         tried = tuple(Adversary.from_json(each) for each in found.get("adversaries", ()))
-        return cls(**{**found, "adversaries": tried})
+        missing = tuple(found.get("missing", ()))
+        return cls(**{**found, "adversaries": tried, "missing": missing})
 
 
-def undecided(runs: Sequence[RunRecord]) -> bool:
-    """Tell whether no run finished, and limits of time or memory are among the reasons.
-
-    >>> undecided([RunRecord(id="1", name="x", title="x", method="x", params={}, state=SKIPPED)])
-    True
-    """
-    states = {run.state for run in runs}
-    return DONE not in states and SKIPPED in states
+def _worst(tried: Sequence[Adversary]) -> Adversary | None:
+    """Return the attack with the largest gain; of equal ones the first, who knows most."""
+    return max(
+        (each for each in tried if each.gain is not None),
+        key=lambda each: (each.gain.high, each.gain.value),  # type: ignore[union-attr]
+        default=None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """All runs of an audit, and what follows from them.
+    """All runs of an audit, and the answer that follows from them.
 
     Parameters
     ----------
     title, description
         What a reader calls the data, and a sentence about it.
-    target
-        The largest gain of any attack that is acceptable.
+    criteria
+        What a release must reach.
     runs
-        Every run, done or not, in the order of the plan.
+        Every run, done or not, method by method, in the order in which they were tried.
+    original
+        What the attacks get from the original data; None where that was not measured.
+    answer
+        One of :data:`ANSWERS`.
     recommended
-        Id of the recommended run; None where none meets the target.
+        Id of the recommended run; None unless the answer is to publish.
     reasons
-        Plain sentences: why this one, or why none.
+        Plain sentences: why this answer.
+    cares
+        Why "with care": what the recommended run lacks.
+    untested
+        Attackers that nobody tried, a sentence each.
+    next_steps
+        What to do now, a sentence each.
     profile
         What the data is like (:mod:`setveil.measure.profile`), as JSON.
     settings
         What was asked for: seed, budget, attacks, sensitive items, as JSON.
     notes
-        What a reader must know: budget reached, attacks left out and why.
+        What a reader must know: budget reached, how searches ended.
     """
 
     title: str
     description: str = ""
-    target: float
+    criteria: Criteria = field(default_factory=Criteria)
     runs: tuple[RunRecord, ...]
+    original: RunRecord | None = None
+    answer: str = NOT_DECIDED
     recommended: str | None = None
     reasons: tuple[str, ...] = ()
+    cares: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
+    next_steps: tuple[str, ...] = ()
     profile: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return a line: all that was found holds timings and, in examples, records."""
-        best = "none" if self.chosen is None else self.chosen.name
-        return f"AuditResult({self.title!r}, {len(self.runs)} runs, recommended: {best})"
+        best = "" if self.chosen is None else f" {self.chosen.name}"
+        return f"AuditResult({self.title!r}, {len(self.runs)} runs, {self.answer}{best})"
+
+    @property
+    def target(self) -> float:
+        """The largest gain of any attack that is acceptable."""
+        return self.criteria.target
 
     @property
     def chosen(self) -> RunRecord | None:
@@ -326,7 +523,7 @@ class AuditResult:
 
         >>> run = RunRecord(id="1", name="gather-k5", title="gather, k = 5", method="gather",
         ...                 params={"k": 5}, loss=0.2)
-        >>> AuditResult(title="", target=0.1, runs=(run,)).to_frame()["loss"].to_list()
+        >>> AuditResult(title="", runs=(run,)).to_frame()["loss"].to_list()
         [0.2]
         """
         import polars as pl  # noqa: PLC0415  (start-up time)
@@ -345,9 +542,17 @@ class AuditResult:
             "form": run.form,
             "worst_attack": None if worst is None else f"{worst.attack}: {worst.knows}",
             "verified": run.verified,
-            "meets_target": run.risk is not None and run.risk <= self.target,
+            "meets_target": bool(run.risks)
+            and all(
+                each.gain is not None and each.gain.high <= self.criteria.limit(risk)
+                for risk, each in run.risks.items()
+            ),
             "recommended": run.id == self.recommended,
             "risk": run.risk,
+            **{
+                risk: run.risks[risk].gain.high if risk in run.risks else None  # type: ignore[union-attr]
+                for risk in RISKS
+            },
             "loss": run.loss,
             "seconds": sum(run.seconds.values()),
         }
@@ -355,7 +560,7 @@ class AuditResult:
     def plot(self) -> Chart:
         """Return risk and loss of all runs as a picture; notebooks show it by themselves.
 
-        >>> AuditResult(title="", target=0.1, runs=()).plot().svg()[:4]
+        >>> AuditResult(title="", runs=()).plot().svg()[:4]
         '<svg'
         """
         from setveil.audit.frontier import chart  # noqa: PLC0415  (start-up time)
@@ -375,28 +580,43 @@ class AuditResult:
             for run in self.runs
         ]
         said = "".join(f"<li>{shown_text(reason)}</li>" for reason in self.reasons)
-        caption = f"{self.title}: target {self.target:.0%}"
+        caption = f"{self.title}: {self.answer.replace('-', ' ')}; target {self.target:.0%}"
         table = html_table(caption, ["release", "verified", "risk", "loss"], rows)
         return f"{table}\n<ul>{said}</ul>"
 
     def to_json(self) -> dict[str, Any]:
         """Return what :meth:`from_json` reads."""
-        return {**asdict(self), "runs": [run.to_json() for run in self.runs]}
+        return {
+            **asdict(self),
+            "runs": [run.to_json() for run in self.runs],
+            "original": None if self.original is None else self.original.to_json(),
+        }
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        _check(found, cls, settings=SettingsText)
+        _check(
+            found,
+            cls,
+            settings=SettingsText,
+            runs=list[dict[str, Any]],
+            original=dict[str, Any] | None,
+        )
         profile = dict(found.get("profile", {}))
         known = fits(profile.pop("top_items", []), list[TopItem])
         known = fits(profile.pop("sentences", []), list[str]) and known
         if not known or not fits(profile, dict[str, float | bool | None]):
             raise InputError("the audit is damaged at 'profile'", fix="audit again")
+        if found.get("answer") not in ANSWERS:
+            raise InputError("the audit is damaged at 'answer'", fix="audit again")
+        original = found.get("original")
+        texts = ("reasons", "cares", "untested", "next_steps", "notes")
         return cls(
             **{
                 **found,
+                "criteria": Criteria(**found["criteria"]),
                 "runs": tuple(RunRecord.from_json(run) for run in found["runs"]),
-                "reasons": tuple(found.get("reasons", ())),
-                "notes": tuple(found.get("notes", ())),
+                "original": None if original is None else RunRecord.from_json(original),
+                **{name: tuple(found.get(name, ())) for name in texts},
             }
         )

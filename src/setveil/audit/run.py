@@ -208,18 +208,10 @@ def run_method(
 
     method = build(name, params)
     secret = tuple(sensitive) if "sensitive" in method.requires else ()
-    _check_given(name, method.requires, taxonomy, secret)
-    given: dict[str, Any] = {"sensitive": secret, "taxonomy": None}
-    tree = None
-    if taxonomy is not None and "taxonomy" in method.requires:
-        given["taxonomy"] = tree_over(table, taxonomy, secret)
-        tree = given["taxonomy"].beside(secret)
-    started = time.perf_counter()
-    inputs = {need: given[need] for need in method.requires}
+    inputs, tree = _inputs(name, method, params, table, taxonomy, secret=secret)
     if rng is not None and "rng" in getattr(method, "accepts", ()):
         inputs["rng"] = rng
-    if UTILITY in params:
-        inputs[UTILITY] = utility_of(params[UTILITY], table, taxonomy)
+    started = time.perf_counter()
     made = method.anonymize(table, **inputs, progress=progress)
     anonymized = time.perf_counter()
     verdict = made.promise.check(made.release) if made.promise is not None else None
@@ -256,6 +248,53 @@ def run_method(
         taxonomy=tree,
         utility=inputs.get(UTILITY),
     )
+
+
+def publish_again(
+    run: Run,
+    table: TransactionTable,
+    taxonomy: Taxonomy | None,
+    sensitive: Iterable[str],
+    rng: np.random.Generator,
+) -> Release:
+    """Publish other records as a run published its own, with the same method and parameters.
+
+    >>> from setveil import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "rash"]] * 4)
+    >>> run = run_method("disassociate", {"k": 2}, table)
+    >>> again = publish_again(run, table.take([0, 1, 2, 3]), None, (), np.random.default_rng(1))
+    >>> len(again)
+    4
+    """
+    method = build(run.method, run.params)
+    secret = tuple(sensitive) if "sensitive" in method.requires else ()
+    inputs, _ = _inputs(run.method, method, run.params, table, taxonomy, secret=secret)
+    if "rng" in getattr(method, "accepts", ()):
+        inputs["rng"] = rng
+    release: Release = method.anonymize(table, **inputs).release
+    return release
+
+
+def _inputs(
+    name: str,
+    method: Any,  # noqa: ANN401  (any registered class)
+    params: Mapping[str, Any],
+    table: TransactionTable,
+    taxonomy: Taxonomy | None,
+    *,
+    secret: tuple[str, ...],
+) -> tuple[dict[str, Any], Taxonomy | None]:
+    """Return what a method is given with the records, and the tree that the release is about."""
+    _check_given(name, method.requires, taxonomy, secret)
+    given: dict[str, Any] = {"sensitive": secret, "taxonomy": None}
+    tree = None
+    if taxonomy is not None and "taxonomy" in method.requires:
+        given["taxonomy"] = tree_over(table, taxonomy, secret)
+        tree = given["taxonomy"].beside(secret)
+    inputs = {need: given[need] for need in method.requires}
+    if UTILITY in params:
+        inputs[UTILITY] = utility_of(params[UTILITY], table, taxonomy)
+    return inputs, tree
 
 
 def _check_given(

@@ -1,4 +1,4 @@
-"""Where an audit keeps what it made: releases to publish, and what stays private."""
+"""Where an audit keeps what it made: what may be published, and what stays private."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from setveil.audit.results import DONE, AuditResult, RunRecord
 from setveil.core.files import remove_dead_parts, write_whole
 from setveil.core.untrusted import read_file, read_json
 from setveil.errors import InputError, ReleaseError
+from setveil.release.public_folder import unknown_files
 from setveil.release.store import finish_key, foreign_names, listed, remove_leftovers
 from setveil.words import json_text
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
 
-VERSION = 2
+VERSION = 3
 """Version of the files' layout; files of another version are not used."""
 SEED_BITS = 128
 MARKS = ("lock", "records.json", "audit.json")
@@ -37,9 +38,10 @@ MARKS = ("lock", "records.json", "audit.json")
 class Store:
     """The directory of an audit.
 
-    ``publish/NAME/`` are releases; ``private/`` holds ``keys/``, ``runs/ID.json`` (each run that
-    ended, with the hash of its release), ``seed.json``, ``records.json``,
-    ``audit.json`` and ``lock``.
+    ``private/`` holds ``candidates/NAME/`` (the release of each trial), ``keys/``,
+    ``runs/ID.json`` (each run that ended, with the hash of its release), ``seed.json``,
+    ``records.json``, ``audit.json`` and ``lock``. ``publish/`` holds the one release that may be
+    published, after a verdict says so.
 
     Parameters
     ----------
@@ -91,9 +93,8 @@ class Store:
         strays = store.foreign_files()
         if strays:
             raise ReleaseError(
-                f"files that are not part of a release lie among what may be published: "
-                f"{listed(strays)}",
-                where=str(store.publish),
+                f"files that are not part of a release lie among the audit's own: {listed(strays)}",
+                where=str(store.folder),
                 fix="move them elsewhere",
             )
         return store
@@ -103,9 +104,8 @@ class Store:
         """Make the directory, or use that of an earlier audit; anything else is refused."""
         store = cls.check_place(folder)
         try:
-            store.publish.mkdir(parents=True, exist_ok=True)
-            for private in (store.private, store.private / "runs", store.private / "keys"):
-                private.mkdir(exist_ok=True)
+            for private in (store.private, *store.private_folders):
+                private.mkdir(parents=True, exist_ok=True)
                 private.chmod(0o700)  # keys, and how they are found again, are the owner's
             (store.private / "lock").touch(mode=0o600)
         except OSError as error:
@@ -117,15 +117,15 @@ class Store:
         return store
 
     def foreign_files(self) -> list[str]:
-        """Return what lies among the releases without being part of one, below ``publish/``."""
-        if not self.publish.is_dir():
-            return []
-        found = []
-        for each in sorted(self.publish.iterdir()):
+        """Return what lies among the releases without being part of one."""
+        found = [f"{self.publish.name}/{name}" for name in unknown_files(self.publish)]
+        candidates = sorted(self.candidates.iterdir()) if self.candidates.is_dir() else []
+        for each in candidates:
+            inside = each.relative_to(self.folder)
             if each.is_dir() and not each.is_symlink():
-                found += [f"{each.name}/{name}" for name in foreign_names(each)]
+                found += [str(inside / name) for name in foreign_names(each)]
             else:
-                found.append(each.name)
+                found.append(str(inside))
         return found
 
     @contextmanager
@@ -171,15 +171,25 @@ class Store:
             )
         _write_private(file, json.dumps({"records": records}) + "\n")
         for name in self.names():
-            remove_leftovers(self.publish / name)
+            remove_leftovers(self.candidates / name)
             finish_key(self.key_file(name))
-        for folder in (self.private, self.private / "runs", self.private / "keys"):
+        for folder in (self.private, *self.private_folders):
             remove_dead_parts(folder)
 
     @property
     def publish(self) -> Path:
-        """Where releases are."""
+        """Where the one release is that may be published; it need not exist."""
         return self.folder / "publish"
+
+    @property
+    def candidates(self) -> Path:
+        """Where the releases of all trials are."""
+        return self.private / "candidates"
+
+    @property
+    def private_folders(self) -> tuple[Path, ...]:
+        """The folders of what is private."""
+        return self.candidates, self.private / "runs", self.private / "keys"
 
     @property
     def private(self) -> Path:
@@ -192,7 +202,7 @@ class Store:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the releases that are there, sorted."""
-        return tuple(sorted(each.name for each in self.publish.iterdir() if each.is_dir()))
+        return tuple(sorted(each.name for each in self.candidates.iterdir() if each.is_dir()))
 
     def seed(self, given: int | None) -> int:
         """Return the audit's seed: the one that is given, else that of the first call, else drawn.
@@ -237,7 +247,7 @@ class Store:
         """Return a hash of all files of a release and of its key."""
         digest = hashlib.sha256()
         try:
-            for file in (*sorted((self.publish / name).iterdir()), self.key_file(name)):
+            for file in (*sorted((self.candidates / name).iterdir()), self.key_file(name)):
                 digest.update(hashlib.sha256(read_file(file, inside=self.folder)).digest())
         except (OSError, InputError):
             return None

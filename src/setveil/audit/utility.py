@@ -42,6 +42,20 @@ def check_utility(text: object) -> None:
         )
 
 
+def utility_in_words(text: str) -> str:
+    """Return what utility constraints allow.
+
+    >>> utility_in_words("alone"), utility_in_words("tree:2")
+    ('nothing may be joined', 'only items below the same term of level 2 may be joined')
+    """
+    if text == ALONE:
+        return "nothing may be joined"
+    if text == ANY:
+        return "any items may be joined"
+    level = text.partition(":")[2]
+    return f"only items below the same term of level {level} may be joined"
+
+
 def utility_of(text: str, table: TransactionTable, taxonomy: Taxonomy | None) -> Sets:
     """Return the sets of items that may be published as one.
 

@@ -30,7 +30,7 @@ COMMANDS = {
     "demo": Lazy(
         module="setveil.cli.demo",
         name="demo",
-        help="Audit an invented clinic, harden what attacks open, write a report.",
+        help="Audit an invented clinic as you would your own data.",
     ),
     "inspect": Lazy(
         module="setveil.cli.inspect",
@@ -85,7 +85,7 @@ COMMANDS = {
     "audit": Lazy(
         module="setveil.cli.audit",
         name="audit",
-        help="Try many ways to publish DATA, attack each, and recommend one.",
+        help="Say whether DATA can be published: try many ways, attack each, recommend one.",
     ),
     "harden": Lazy(
         module="setveil.cli.harden",
@@ -96,6 +96,16 @@ COMMANDS = {
         module="setveil.cli.report",
         name="report",
         help="Write the report of an audit.",
+    ),
+    "publish": Lazy(
+        module="setveil.cli.publish",
+        name="publish",
+        help="Write what recipients get: the data of one run, explained, with a certificate.",
+    ),
+    "export": Lazy(
+        module="setveil.cli.export",
+        name="export",
+        help="Write a release as plain tables with a data dictionary.",
     ),
     "table": Lazy(
         module="setveil.cli.table",

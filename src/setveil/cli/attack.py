@@ -44,6 +44,7 @@ INPUTS = {
     "relatedness": " --relatedness corpus:notes.index",
     "candidates": " --candidates public.csv",
     "targets": " --targets visits.csv",
+    "sensitive": " --sensitive sensitive.txt",
     "second": " --second another",
 }
 TREE = frozenset({"taxonomy", "missing", "parents", "sensitive", "sensitive_in_tree", "variants"})
@@ -152,7 +153,9 @@ def run(  # one parameter per option of the command line
     _check_out(out, [directory, reference], relatedness, force=force, json=json)
     method = entry.target(**params)
     given = {"reference": reference, "candidates": candidates, "relatedness": relatedness}
-    _must_be_told(entry.name, method, given | {"targets": targets, "second": second})
+    _must_be_told(
+        entry.name, method, given | {"targets": targets, "second": second, "sensitive": sensitive}
+    )
     attacked = _on(engine, method)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
         progress("loading")
@@ -250,6 +253,10 @@ MISSING = {
     "targets": (
         "looks for people, and none are given",
         "give the original data with --targets DATA: they are drawn from it",
+    ),
+    "sensitive": (
+        "asks about sensitive items, and none are named",
+        "name them in a file, one per line, with --sensitive FILE",
     ),
     "second": (
         "compares two releases, and one is given",

@@ -10,8 +10,10 @@ from setveil.cli.audit_options import (
     BudgetOption,
     DescriptionOption,
     KnownOption,
+    MaxLossOption,
     MemoryOption,
     MethodsOption,
+    MinKOption,
     MissingItemsOption,
     NearSensitiveOption,
     OutOption,
@@ -21,6 +23,7 @@ from setveil.cli.audit_options import (
     TargetOption,
     TitleOption,
     WorkersOption,
+    WorkloadOption,
     given_settings,
 )
 from setveil.cli.audit_result import tell
@@ -50,10 +53,13 @@ def audit(  # one parameter per option of the command line
     sensitive_share: ShareOption = None,
     variants: NearSensitiveOption = None,
     target: TargetOption = None,
+    max_loss: MaxLossOption = None,
+    min_k: MinKOption = None,
     methods: MethodsOption = None,
     attacks: AttacksOption = None,
     relatedness: RelatednessOption = None,
     known: KnownOption = None,
+    workload: WorkloadOption = None,
     budget: BudgetOption = None,
     memory: MemoryOption = None,
     workers: WorkersOption = None,
@@ -66,12 +72,13 @@ def audit(  # one parameter per option of the command line
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Try many ways to publish DATA, attack each, and recommend one.
+    """Say whether DATA can be published: try many ways, attack each, recommend one.
 
-    DIR/publish holds the releases, DIR/private the keys, the report and what was found: it is for
-    you alone. Call it again after an interruption: runs that had ended are not made again.
+    DIR/publish holds the one release to publish, if there is one. DIR/private holds the report, the
+    candidates and their keys: it is for you alone. Run the same command again after an
+    interruption: trials that have finished are kept.
 
-    Exit code 1: no release meets the target. 3: no trial finished within --budget and --memory.
+    Exit codes: 0 publish, 4 publish with care, 1 do not publish, 3 not decided.
 
     Example: setveil audit visits.csv --taxonomy tree.csv --sensitive sensitive.txt -o audit
     """
@@ -84,10 +91,13 @@ def audit(  # one parameter per option of the command line
         sensitive_share=sensitive_share,
         variants=variants,
         target=target,
+        max_loss=max_loss,
+        min_k=min_k,
         methods=methods,
         attacks=attacks,
         relatedness=relatedness,
         known=known,
+        workload=workload,
         budget=budget,
         memory=memory,
         workers=workers,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from setveil.cli.audit_result import line
+from setveil.cli.audit_result import tell_progress
 from setveil.cli.engines import check_place, spark_named
 from setveil.cli.inputs import only_one_stdin, read_taxonomy, tell_missing
 from setveil.cli.interrupts import command_began, time_limited
@@ -15,11 +15,23 @@ from setveil.core.quantities import format_duration, spell_duration
 from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.audit import AuditResult, RunRecord
+    from setveil.audit import AuditResult
+    from setveil.audit.trials import Progress as SearchProgress
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
 
-PASSED = ("target", "methods", "attacks", "relatedness", "known", "budget", "memory", "workers")
+PASSED = (
+    "target",
+    "max_loss",
+    "min_k",
+    "methods",
+    "attacks",
+    "relatedness",
+    "known",
+    "budget",
+    "memory",
+    "workers",
+)
 """Settings that go on as they are."""
 SHOWN = 5
 """How many rare items are named as a first idea of what may be sensitive."""
@@ -80,9 +92,8 @@ def run_audit(
         with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
             progress(stage)
 
-            def told(record: "RunRecord", done: int, total: int) -> None:
-                progress(stage, done, total)
-                say(line(record, done, total), quiet=quiet)
+            def tell(search: "SearchProgress") -> None:
+                tell_progress(progress, search, quiet=quiet)
 
             try:
                 return work(
@@ -90,10 +101,11 @@ def run_audit(
                     out=out,
                     taxonomy=read.taxonomy,
                     sensitive=read.sensitive,
+                    workload=_workload(given, read.table),
                     seed=given.get("seed"),
                     title=given.get("title") or Path(given["data"]).stem,
                     description=" ".join(filter(None, (given.get("description"), read.note))),
-                    told=told,
+                    tell=tell,
                     since=command_began(),
                     engine=spark_named(given.get("engine", "local")),
                     **{name: given[name] for name in PASSED if given.get(name) is not None},
@@ -104,10 +116,19 @@ def run_audit(
                 raise
 
 
+def _workload(given: Mapping[str, Any], table: "TransactionTable") -> tuple[tuple[str, ...], ...]:
+    """Read the count queries that recipients will ask; none where no file is named."""
+    if given.get("workload") is None:
+        return ()
+    from setveil.measure.workload import read_workload
+
+    return read_workload(given["workload"], table)
+
+
 def _must_not_hold(out: Path, given: Mapping[str, Any]) -> None:
     """Refuse a directory in which the inputs lie: it is written to, and part of it published."""
     publish = (out / "publish").resolve()
-    for name in ("data", "taxonomy", "sensitive"):
+    for name in ("data", "taxonomy", "sensitive", "workload"):
         place = given.get(name)
         if isinstance(place, str) and publish in Path(place).resolve().parents:
             raise ParameterError(

@@ -39,12 +39,31 @@ NearSensitiveOption = Annotated[
     typer.Option("--variants", metavar="<error|include|distinct>", help=VARIANTS_HELP),
 ]
 TargetOption = Annotated[
-    float | None,
+    str | None,
     typer.Option(
         "--target",
         metavar="SHARE",
         help="Largest gain of an attack that is acceptable: 0 is guessing, 1 everything; 0.1 by "
-        "default.",
+        "default. One risk can have its own, as in 0.1,inference=0.05.",
+    ),
+]
+MaxLossOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-loss",
+        metavar="SHARE",
+        help="Average error of counts up to which a release is recommended without reserve; 0.25 "
+        "by default.",
+    ),
+]
+MinKOption = Annotated[
+    int | None,
+    typer.Option(
+        "--min-k",
+        metavar="K",
+        min=1,
+        help="Number of people among whom each one must be hidden; 5 by default. Smaller groups "
+        "are tried only where --methods names them.",
     ),
 ]
 MethodsOption = Annotated[
@@ -71,6 +90,15 @@ RelatednessOption = Annotated[
         metavar="SPEC",
         help="What adversaries know of how words are related, as for `setveil attack`; may be "
         "given several times.",
+    ),
+]
+WorkloadOption = Annotated[
+    str | None,
+    typer.Option(
+        "--workload",
+        metavar="FILE",
+        help="Sets of items that recipients will count, one per line: the report says how far off "
+        "each count is.",
     ),
 ]
 KnownOption = Annotated[
@@ -145,6 +173,8 @@ def given_settings(data: str, **options: Any) -> dict[str, Any]:
             said[name] = _listed(said[name])
     if "known" in said:
         said["known"] = _numbers(said["known"])
+    if "target" in said:
+        said["target"] = parse_target(said["target"])
     if "sensitive" in said:
         found.pop("sensitive_share", None)
     if "sensitive_share" in said and "sensitive" not in said:
@@ -160,6 +190,24 @@ def _listed(text: str) -> list[str]:
     """
     sign = ";" if ";" in text or ":" in text else ","
     return [part.strip() for part in text.split(sign) if part.strip()]
+
+
+def parse_target(text: str) -> float | dict[str, float]:
+    """Return the target of all risks, or of each.
+
+    >>> parse_target("0.1"), parse_target("0.1,inference=0.05")
+    (0.1, {'all': 0.1, 'inference': 0.05})
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, sign, share = part.rpartition("=")
+        try:
+            found[name.strip().replace("-", "_") if sign else "all"] = float(share)
+        except ValueError:
+            raise ParameterError(
+                f"--target is {text!r}", fix="write it as in --target 0.1,inference=0.05"
+            ) from None
+    return found["all"] if list(found) == ["all"] else found
 
 
 def _numbers(text: str) -> list[int]:

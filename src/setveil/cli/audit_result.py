@@ -1,36 +1,72 @@
 """What an audit found, on the screen, as JSON and as a page."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from setveil.cli.output import UNDECIDED, VIOLATED, echo, emit, print_table, say
-from setveil.words import lost
+from setveil.cli.output import Progress, echo, emit, say
+from setveil.core.quantities import format_duration
+from setveil.words import lost, plural
 
 if TYPE_CHECKING:
     from setveil.audit import AuditResult, RunRecord
+    from setveil.audit.trials import Progress as SearchProgress
 
 
-def tell(result: "AuditResult", out: Path, *, seed: int | None, json: bool) -> None:
-    """Write the report, and print what was found.
-
-    The command ends with 1 where nothing is recommended, and with 3 where no trial finished.
-    """
-    from setveil.audit.results import undecided
+def tell(
+    result: "AuditResult", out: Path, *, seed: int | None, json: bool, demo: bool = False
+) -> None:
+    """Write the report, print the answer, and end with its exit code; a demo just ends."""
+    from setveil.audit.results import ANSWERS
+    from setveil.audit.store import Store
+    from setveil.report.publication import publish_recommended
 
     report = write_report(result, out)
+    with Store(out).alone() as store:
+        published = publish_recommended(store, result)
     _warn_of_seed(result, seed)
     if json:
         content = result.to_json()
-        for run in content["runs"]:  # single records are shown only where that is asked for
-            for adversary in run["adversaries"]:
-                del adversary["examples"]
-        emit({**content, "report": str(report)})
+        content["runs"] = [without_records(run) for run in content["runs"]]
+        places = {"report": str(report), "publish": None if published is None else str(published)}
+        emit({**content, "recommendation": _recommendation(result), **places})
     else:
-        print_result(result, report)
-    if result.recommended is None:
-        raise typer.Exit(UNDECIDED if undecided(result.runs) else VIOLATED)
+        print_result(result, report, published)
+    code = 0 if demo else ANSWERS[result.answer]
+    if code:
+        raise typer.Exit(code)
+
+
+def without_records(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run as JSON without single records, which are shown on request only.
+
+    >>> without_records({"adversaries": [{"attack": "aba", "examples": []}], "figures": {}})
+    {'adversaries': [{'attack': 'aba'}], 'figures': {}}
+    """
+    tried = [
+        {name: value for name, value in each.items() if name != "examples"}
+        for each in run["adversaries"]
+    ]
+    figures = {name: value for name, value in run["figures"].items() if name != "story"}
+    return {**run, "adversaries": tried, "figures": figures}
+
+
+def _recommendation(result: "AuditResult") -> dict[str, object] | None:
+    """Return the recommended run in short; None where there is none."""
+    chosen = result.chosen
+    if chosen is None:
+        return None
+    return {
+        "id": chosen.id,
+        "name": chosen.name,
+        "method": chosen.method,
+        "params": chosen.params,
+        "promise": chosen.promise,
+        "loss": chosen.loss,
+        "risk": chosen.to_json()["risk"],
+        "cares": list(result.cares),
+    }
 
 
 def write_report(result: "AuditResult", out: Path) -> Path:
@@ -43,43 +79,67 @@ def write_report(result: "AuditResult", out: Path) -> Path:
     return report
 
 
-def print_result(result: "AuditResult", report: Path) -> None:
-    """Print every run, the reasons, and where to look."""
-    rows = [
-        (
-            "*" if run.id == result.recommended else "",
-            run.title,
-            _state(run),
-            lost(run.risk).rjust(6),
-            lost(run.loss).rjust(6),
-            "" if run.worst is None else f"{run.worst.attack}, knowing {run.worst.knows}",
-        )
-        for run in result.runs
-    ]
-    print_table(["", "release", "promise", "  risk", "  loss", "worst attack"], rows)
+def print_result(result: "AuditResult", report: Path, published: Path | None) -> None:
+    """Print the first screen: the answer, the risks before and after, the loss, what to do."""
+    from setveil.report.first_screen import first_screen
+
+    screen = first_screen(result)
     echo()
-    for reason in result.reasons:
-        echo(reason)
-    for note in result.notes:
-        echo(f"Note: {note}")
-    chosen = result.chosen
-    if chosen is not None:
+    echo(f"{screen.answer}   {screen.about}")
+    if screen.headline:
+        echo(screen.headline)
+    if screen.risks:
         echo()
-        echo(f"publish: {report.parent.parent / chosen.release}")
-    echo(f"report (for you alone): {report}")
+        head = ("What could an attacker still do?", "original data", "this release", "guessing")
+        rows = [(row.label, row.original, row.release, row.guessing) for row in screen.risks]
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        for row in (head, *rows):
+            cells = [
+                text.ljust(width) if place == 0 else text.rjust(width)
+                for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            echo("  " + "   ".join(cells).rstrip())
+    for title, sentences in screen.paragraphs:
+        echo()
+        echo(f"{title}: {sentences[0]}")
+        for sentence in sentences[1:]:
+            echo(f"  {sentence}")
+    echo()
+    if published is not None:
+        echo(f"To publish: {published}")
+    echo(f"Report, for you alone: {report}")
 
 
-def _state(run: "RunRecord") -> str:
-    """Return what became of a run and its promise, in a word or two."""
-    if run.state != "done":
-        return run.state
-    from setveil.audit.advice import is_bare
+def tell_progress(progress: Progress, search: "SearchProgress", *, quiet: bool) -> None:
+    """Show how far a search is: a bar on a terminal, a line per trial elsewhere."""
+    left = f", {_about(search.seconds_left)} left"
+    now = f", now {' and '.join(search.running)}" if search.running else ""
+    progress(
+        f"{search.done} of about {plural(search.expected, 'trial')}{left}{now}",
+        search.done,
+        search.expected,
+    )
+    if search.ended is None:
+        if not search.done and len(search.running) == 1:  # the first
+            say(
+                f"Estimated time: {_about(search.seconds_left)}. Ctrl-C keeps what is done.",
+                quiet=quiet,
+            )
+        return
+    say(_line(search.ended, search.done, search.expected), quiet=quiet)
+    best = search.best
+    if best is not None and best.id == search.ended.id:
+        say(
+            f"  best so far: {best.title}, risk {lost(best.risk)}, loss {lost(best.loss)}",
+            quiet=quiet,
+        )
 
-    state = "kept" if run.verified else "not certain"
-    return f"{state}; no items shown" if is_bare(run) else state
+
+def _about(seconds: float) -> str:
+    return f"about {format_duration(max(round(seconds), 1))}"
 
 
-def line(record: "RunRecord", done: int, total: int) -> str:
+def _line(record: "RunRecord", done: int, total: int) -> str:
     """Return what is told of a run as soon as it ends."""
     head = f"[{done}/{total}] {record.title}: "
     if record.state != "done":

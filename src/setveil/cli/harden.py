@@ -11,7 +11,9 @@ from setveil.cli.audit_options import (
     DescriptionOption,
     HardenedOption,
     KnownOption,
+    MaxLossOption,
     MemoryOption,
+    MinKOption,
     MissingItemsOption,
     NearSensitiveOption,
     OutOption,
@@ -21,6 +23,7 @@ from setveil.cli.audit_options import (
     TargetOption,
     TitleOption,
     WorkersOption,
+    WorkloadOption,
     given_settings,
 )
 from setveil.cli.audit_result import tell
@@ -53,6 +56,8 @@ def harden(  # one parameter per option of the command line
     sensitive_share: ShareOption = None,
     variants: NearSensitiveOption = None,
     target: TargetOption = None,
+    max_loss: MaxLossOption = None,
+    min_k: MinKOption = None,
     methods: HardenedOption = None,
     each: Annotated[
         bool,
@@ -63,6 +68,7 @@ def harden(  # one parameter per option of the command line
     attacks: AttacksOption = None,
     relatedness: RelatednessOption = None,
     known: KnownOption = None,
+    workload: WorkloadOption = None,
     budget: BudgetOption = None,
     memory: MemoryOption = None,
     workers: WorkersOption = None,
@@ -79,12 +85,11 @@ def harden(  # one parameter per option of the command line
 
     Every parameter is searched that changes what can be found out: k, m, the size of clusters,
     what may be joined, what is left out. The weakest setting comes first; the one that lowers the
-    risk most per loss is the next, and so on. All settings that were tried are printed; DIR is as
-    `setveil audit` writes it, and runs that ended before are not made again. It ends after 30
-    minutes unless --budget says otherwise.
+    risk most per loss is the next, and so on. It is the search of `setveil audit` with more
+    freedom: DIR, report, verdict and exit codes are the same, and finished trials are kept. It
+    ends after 30 minutes unless --budget says otherwise.
 
-    Exit code 1: no setting that was tried meets the target. 3: no trial finished within --budget
-    and --memory.
+    Exit codes: 0 publish, 4 publish with care, 1 do not publish, 3 not decided.
 
     Example: setveil harden visits.csv --methods disassociate --target 0.05 -o hardened
     """
@@ -97,10 +102,13 @@ def harden(  # one parameter per option of the command line
         sensitive_share=sensitive_share,
         variants=variants,
         target=target,
+        max_loss=max_loss,
+        min_k=min_k,
         methods=methods,
         attacks=attacks,
         relatedness=relatedness,
         known=known,
+        workload=workload,
         budget=budget,
         memory=memory,
         workers=workers,

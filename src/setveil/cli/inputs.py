@@ -125,14 +125,19 @@ def _holds(given: str | Path | None, path: Path) -> bool:
 
 
 def release_directory(release: str) -> Path:
-    """Return the directory of a release, or say what it should have been."""
+    """Return the directory of a release, or say what it should have been.
+
+    Of a folder for recipients it is the one inside.
+    """
+    from setveil.release.public_folder import find_release
+
     path = Path(release)
     if not path.is_dir():
         what = "it is no directory" if path.exists() else "there is no such directory"
         raise InputError(
             what, where=release, fix="name the directory that `setveil anonymize -o` wrote"
         )
-    return path
+    return find_release(path)
 
 
 def tell_missing(report: "MissingReport", *, k: int | None = None, quiet: bool) -> None:

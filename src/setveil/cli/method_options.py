@@ -27,8 +27,10 @@ def option_for(param: "Param") -> inspect.Parameter:
     if param.choices:
         annotation = Literal[param.choices]
     elif annotation is Fraction:
-        annotation, default = str, default if param.required else str(in_json(default))
-        settings |= {"parser": as_share, "metavar": "<number>"}
+        plain = param.required or default is None
+        annotation, default = str, default if plain else str(in_json(default))
+        parser = _or_none(as_share) if optional else as_share
+        settings |= {"parser": parser, "metavar": "<number|none>" if optional else "<number>"}
     elif param.name == "budget":
         settings |= {"parser": _or_none(seconds), "metavar": "<45|90s|30m|none>"}
     elif optional:

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -27,12 +27,29 @@ from setveil import __version__
 from setveil.errors import SetveilError
 from setveil.words import json_text, visible, visible_lines
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the JSON that commands print; docs/json.md describes it."""
 
 VIOLATED, WRONG_USE, UNDECIDED, INTERNAL, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 70, 130, 141
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, not text.")]
+
+class _Wanted:
+    """Whether the command that runs was asked for JSON; its errors are JSON, too, then."""
+
+    json = False
+
+
+def _want_json(wanted: bool) -> bool:
+    _Wanted.json = wanted
+    return wanted
+
+
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON object, not text.", callback=_want_json, is_eager=True
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")]
 
 
@@ -45,7 +62,7 @@ def emit(result: Mapping[str, Any]) -> None:
     Numbers of NumPy become plain ones; what is not a number becomes null, as JSON has no NaN.
 
     >>> emit({"ncp": float("nan"), "café": [1, None]})
-    {"schema": 1, "ncp": null, "café": [1, null]}
+    {"schema": 2, "ncp": null, "café": [1, null]}
     """
     sys.stdout.write(json_text(_plain({"schema": SCHEMA, **result})) + "\n")
 
@@ -251,12 +268,24 @@ def reported() -> Iterator[None]:
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # closed by whoever started us
                 _discard(name)
+        _Wanted.json = False
         yield
         sys.stdout.flush()
     except (typer.Exit, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001  (panics of compiled libraries are no Exception)
-        raise typer.Exit(_report(error)) from None
+        code = _report(error)
+        if _Wanted.json and isinstance(error, SetveilError):
+            _emit_error(error, code)
+        raise typer.Exit(code) from None
+
+
+def _emit_error(error: SetveilError, code: int) -> None:
+    """Print an error as JSON, beside the message on stderr."""
+    parts = {"what": error.what, "where": error.where, "fix": error.fix}
+    with suppress(OSError):  # nobody reads: the exit code still says it
+        emit({"error": {**parts, "lines": list(error.lines), "exit_code": code}})
+        sys.stdout.flush()
 
 
 def _report(error: BaseException) -> int:

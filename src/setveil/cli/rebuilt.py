@@ -10,7 +10,7 @@ def anonymizer_of(directory: str | Path) -> Any:
     """Return the anonymizer of a release, with the parameters it had.
 
     What was given besides parameters (privacy and utility constraints, a seed) is not public, and
-    an adversary does without it.
+    an adversary does without it: what only such inputs say is set as an audit sets it.
 
     >>> anonymizer_of("nowhere")
     Traceback (most recent call last):
@@ -21,7 +21,10 @@ def anonymizer_of(directory: str | Path) -> Any:
 
     manifest = load_manifest(directory)
     try:
-        return find("anonymizer", manifest.method).target(**manifest.params)
+        target = find("anonymizer", manifest.method).target
+        usual: dict[str, Any] = getattr(target, "usual", {})
+        unsaid = {name: usual[name] for name in usual if manifest.params.get(name) is None}
+        return target(**{**manifest.params, **unsaid})
     except (SetveilError, TypeError) as error:
         what = error.what if isinstance(error, SetveilError) else "its parameters are not ours"
         raise ReleaseError(

@@ -82,5 +82,7 @@ def command_of(
     command.__doc__ = f"{entry.summary}\n\nPaper: {entry.paper}."
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     shown = f" --{names[0].replace('_', '-')} {own[0].default}" if own else ""
+    usual: dict[str, Any] = getattr(entry.target, "usual", {})
+    shown += "".join(f" --{name.replace('_', '-')} {value}" for name, value in usual.items())
     app.command(entry.name, epilog=example(shown))(command)
     return typer.main.get_command(app)

@@ -1,7 +1,7 @@
 """``setveil report``: the page of an audit, again, or in another form."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -69,8 +69,8 @@ def report(
     page = directory / "private" / "report.html"
     file = out if out is not None else str(page) if format == "html" else STDOUT
     if out is not None and out != STDOUT:
-        must_be_free(Path(out), force=force, inputs=[directory / "private" / "audit.json"])
         _not_among_releases(Path(out), directory)
+        must_be_free(Path(out), force=force, inputs=[directory / "private" / "audit.json"])
     if figures is not None:
         _not_among_releases(figures, directory)
     result = load_audit(directory)
@@ -107,18 +107,11 @@ def _text(result: "AuditResult", directory: Path, *, format: str, show_records: 
         from setveil.report import markdown_audit
 
         return markdown_audit(result)
+    from setveil.cli.audit_result import without_records
     from setveil.cli.output import SCHEMA
     from setveil.words import json_text
 
     content = {"schema": SCHEMA, **result.to_json()}
     if not show_records:
-        content["runs"] = [_without_examples(run) for run in content["runs"]]
+        content["runs"] = [without_records(run) for run in content["runs"]]
     return json_text(content) + "\n"
-
-
-def _without_examples(run: dict[str, Any]) -> dict[str, Any]:
-    tried = [
-        {name: value for name, value in each.items() if name != "examples"}
-        for each in run["adversaries"]
-    ]
-    return {**run, "adversaries": tried}

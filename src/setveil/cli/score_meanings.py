@@ -44,6 +44,8 @@ REASSOCIATION = {
 LINKAGE = {
     "named": "chance of naming the right record of a person of whom a few items are known",
     "advantage": "share of what naming blindly misses that the attack gets",
+    "singled": "share of the targets with just one candidate, which is theirs",
+    "advantage_singled": "share of what naming blindly misses that singling out gets",
     "sure": "mean chance that the adversary gives to the record it names",
     "single": "share of the targets with just one candidate",
     "below_k": "share of the targets with fewer than k candidates",
@@ -54,6 +56,13 @@ LINKAGE = {
     "equivocation_before": "the same without anything known of the target",
 }
 """The same for guesses about whose record is whose."""
+INFERENCE = {
+    "believed": "mean chance that is given to a sensitive item that a person has",
+    "believed_before": "the same by an attacker who knows nothing of the person",
+    "believed_control": "mean chance that is given to one that the person does not have",
+    "advantage": "share of what knowing nothing misses that the attack gets",
+}
+"""The same for guesses about sensitive items."""
 PARTS = {"records": "the same for record and shared chunks", "terms": "the same for term chunks"}
 """Each of them is also said for parts of the release."""
 BASELINES = ("random", "prior")
@@ -89,15 +98,14 @@ def said_of(figures: Iterable[str]) -> tuple[tuple[str, ...], Mapping[str, str]]
     ('random', 'control')
     """
     names = set(figures)
-    if "cell_density" in names:
-        return BESIDE, ELIMINATION
-    if "transaction_breakage" in names:
-        of_parts = {f"{n}_{p}": text for n in REASSOCIATION for p, text in PARTS.items()}
-        return BASELINES, REASSOCIATION | of_parts
-    if "noise_removed" in names:
-        return BESIDE_NOISE, NOISE
-    if "among" in names:
-        return BESIDE_PUBLIC_RECORDS, PUBLIC_RECORDS
-    if "named" in names:
-        return ("random", "control", *(("first",) if "named_first" in names else ())), LINKAGE
-    return (), SCORES
+    of_parts = {f"{n}_{p}": text for n in REASSOCIATION for p, text in PARTS.items()}
+    of_links = ("random", "control", *(("first",) if "named_first" in names else ()))
+    by_score: dict[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
+        "cell_density": (BESIDE, ELIMINATION),
+        "transaction_breakage": (BASELINES, REASSOCIATION | of_parts),
+        "noise_removed": (BESIDE_NOISE, NOISE),
+        "among": (BESIDE_PUBLIC_RECORDS, PUBLIC_RECORDS),
+        "believed": ((), INFERENCE),
+        "named": (of_links, LINKAGE),
+    }
+    return next((found for name, found in by_score.items() if name in names), ((), SCORES))

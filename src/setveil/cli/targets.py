@@ -43,7 +43,7 @@ def about_people(
     quiet: bool,
 ) -> dict[str, Any]:
     """Return what an attack on people is told: the targets, a second release, a tree."""
-    from setveil.measure import draw_targets
+    from setveil.measure import draw_questions, draw_targets
     from setveil.release.store import load_release
 
     only_one_stdin(data, taxonomy)
@@ -60,7 +60,14 @@ def about_people(
             tree, table, secret, missing=missing, in_tree=sensitive_in_tree
         )
         recall_missing(report, quiet=quiet)
-    known["targets"] = draw_targets(
-        table, m=method.m, knowledge=method.knowledge, sample=method.sample, rng=rng
-    )
+    drawing = {
+        "m": method.m,
+        "knowledge": method.knowledge,
+        "sample": method.sample,
+        "rng": rng,
+    }
+    if "sensitive" in method.requires:
+        known["targets"] = draw_questions(table, sensitive=secret, **drawing)
+    else:
+        known["targets"] = draw_targets(table, **drawing)
     return known

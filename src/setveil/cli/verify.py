@@ -42,7 +42,10 @@ SHOWN = 5
 def verify(
     *,
     release: Annotated[
-        str, typer.Argument(metavar="RELEASE", help="Directory that `setveil anonymize` wrote.")
+        str,
+        typer.Argument(
+            metavar="RELEASE", help="Directory that `setveil anonymize` or `publish` wrote."
+        ),
     ],
     guarantee: Annotated[
         list[str] | None,
@@ -62,7 +65,8 @@ def verify(
     """Check what a release promises, from nothing but the release.
 
     Exit code 0: it holds; 1: it is violated, and the witnesses are printed; 2: wrong use, or the
-    directory holds more than the release and is not fit to publish; 3: not decided exactly.
+    directory holds more than the release and is not fit to publish, or a published folder differs
+    from its certificate; 3: not decided exactly.
 
     Example: setveil verify release --guarantee k-anonymity:k=10
     """
@@ -78,7 +82,7 @@ def verify(
         asked = _asked(directory, guarantee)
         for name in remove_leftovers(directory):
             say(f"removed what an interrupted run left: {name}", quiet=quiet)
-        fitness = fitness_of(directory)
+        fitness = fitness_of(release)
         if spark is not None:
             from setveil.spark.stored import open_release
 
@@ -108,6 +112,7 @@ def verify(
                 "fit_to_publish": fitness.fit,
                 "foreign_files": list(fitness.foreign_files),
                 "unknown_fields": list(fitness.unknown_fields),
+                "changed_files": list(fitness.changed_files),
             }
         )
     elif not quiet or code != 0:

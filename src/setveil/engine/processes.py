@@ -1,7 +1,7 @@
 """Jobs in worker processes, within a time and a memory budget: one that dies loses itself only.
 
-Nothing here waits for a worker: what all jobs share goes through a file, a job is given by its
-number, and answers are read as they come. So the time holds, whatever the workers are at.
+Nothing here waits for a worker: what all jobs share goes through a file, a job fits into a pipe,
+and answers are read as they come. So the time holds, whatever the workers are at.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ MEMORY_TICK = 0.02
 ROOM = 150_000_000
 """Bytes that a worker must be able to take for a job: compiled kernels alone need most of it."""
 DONE, FAILED, LATE, SLOW, LARGE = "done", "failed", "late", "slow", "large"
+NOT_STARTED = "not started: the time was used up"
+LARGEST_JOB = 32_000
+"""Bytes of a job: more may not fit into a pipe that nobody reads."""
 TAIL = 300
 """How many characters of a dead worker's last words are told."""
 NO_MEMORY = re.compile(r"alloc|out of memory", re.IGNORECASE)
@@ -82,6 +85,8 @@ class Processes:
         there are only as many as have enough. On Linux the system refuses a worker more than its
         share; everywhere the memory that all hold is watched, and the largest job is stopped if
         it is too much. A job that was stopped is tried once more after all others, alone.
+    modules
+        Names and files of modules that the workers load first.
 
     Examples
     --------
@@ -94,6 +99,7 @@ class Processes:
     seconds: float | None = None
     seconds_each: float | None = None
     memory: int | None = None
+    modules: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -104,9 +110,16 @@ class Processes:
                 raise ParameterError(f"{name} is {value}", fix="use more than 0, or None")
 
     def run(
-        self, function: Callable[[Any, Any], Any], shared: object, jobs: Sequence[Any]
+        self,
+        function: Callable[[Any, Any], Any],
+        shared: object,
+        jobs: Sequence[Any] | Callable[[], Any],
     ) -> Iterator[Outcome]:
         """Yield what becomes of each job, as they end; ``function(shared, job)`` is called.
+
+        Instead of a list there may be a function that returns the next job, whenever a worker is
+        free, or None where there is none before some of those under way have ended. Jobs are
+        numbered as they are given out.
 
         Raises
         ------
@@ -114,13 +127,17 @@ class Processes:
             If the memory is less than this process and one worker need before any job; the
             message says how much that is on this machine.
         """
-        if not jobs:
-            return
         end = None if self.seconds is None else time.monotonic() + self.seconds
+        listed = iter(()) if callable(jobs) else iter(jobs)
+        following = jobs if callable(jobs) else lambda: next(listed, None)
         with tempfile.TemporaryFile() as work:
-            pickle.dump((function, shared, jobs), work)
+            pickle.dump(self.modules, work)
+            pickle.dump((function, shared), work)
             work.flush()
-            yield from _Pool(self, work, len(jobs), end).outcomes()
+            pool = _Pool(self, work, following, end)
+            yield from pool.outcomes()
+            for place, _ in enumerate(listed, start=len(pool.given)):  # that nobody began
+                yield Outcome(job=place, state=LATE, reason=NOT_STARTED)
 
 
 @dataclass(eq=False)
@@ -150,12 +167,12 @@ class _Worker:
         os.set_blocking(process.stdout.fileno(), False)
         return cls(process=process, words=words, job=job)
 
-    def begin(self, share: int) -> None:
+    def begin(self, content: bytes, share: int) -> None:
         """Let it begin with its job: a few bytes, for which a pipe has room."""
         assert self.process.stdin is not None
         self.share, self.since = share, time.monotonic()
         with suppress(BrokenPipeError):  # it died: noticed where its answer is read
-            self.process.stdin.write(JOB.pack(self.job, share))
+            self.process.stdin.write(JOB.pack(len(content), share) + content)
             self.process.stdin.flush()
 
     def answer(self) -> tuple[str, Any] | None:
@@ -198,9 +215,10 @@ class _Pool:
 
     limits: Processes
     work: IO[bytes]
-    jobs: int
+    following: Callable[[], Any]
     end: float | None
-    waiting: deque[int] = field(init=False)
+    given: list[bytes] = field(default_factory=list)
+    """All jobs that were given out."""
     alone: deque[int] = field(default_factory=deque)
     busy: list[_Worker] = field(default_factory=list)
     free: list[_Worker] = field(default_factory=list)
@@ -210,17 +228,20 @@ class _Pool:
     measured: bool = False
 
     def __post_init__(self) -> None:
-        self.waiting = deque(range(self.jobs))
         self.most = self.limits.workers if self.limits.memory is None else 1
 
     def outcomes(self) -> Iterator[Outcome]:
         try:
-            while self.waiting or self.alone or self.busy:
+            while True:
                 self._give()
+                if not self.busy:
+                    break
                 for key, _ in self.selector.select(self._patience()):
                     yield from self._hear(key.data)
                 yield from self._over_time()
                 yield from self._over_memory()
+            for job in self.alone:
+                yield Outcome(job=job, state=LATE, reason=NOT_STARTED)
         finally:
             for worker in (*self.busy, *self.free):
                 self._end(worker)
@@ -234,19 +255,32 @@ class _Pool:
         """Give a job to each free worker; what needs all the memory waits for the others."""
         if self.end is not None and time.monotonic() >= self.end:
             return
-        while self.waiting and len(self.busy) < self.most:
-            self._start(self.waiting.popleft())
-        if self.alone and not self.waiting and not self.busy:
+        while len(self.busy) < self.most and (job := self._next()) is not None:
+            self._start(job)
+        if self.alone and not self.busy:
             for worker in list(self.free):
                 self._end(worker)  # what the others kept in memory is given back first
             self.most = 1
             self._start(self.alone.popleft())
 
+    def _next(self) -> int | None:
+        """Return the number of the next job; None where there is none now."""
+        job = self.following()
+        if job is None:
+            return None
+        content = pickle.dumps(job)
+        if len(content) > LARGEST_JOB:
+            raise ParameterError(
+                f"a job has {len(content):,} bytes", fix="put what is large into what jobs share"
+            )
+        self.given.append(content)
+        return len(self.given) - 1
+
     def _start(self, job: int) -> None:
         if self.free:
             worker = self.free.pop()
             worker.job = job
-            worker.begin(self._share())
+            worker.begin(self.given[job], self._share())
         else:
             worker = _Worker.started(self.work, job, counted=self.limits.memory is not None)
             self.selector.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
@@ -270,7 +304,7 @@ class _Pool:
         state, value = answer
         if state == "ready":
             self._measure(value)
-            worker.begin(self._share())
+            worker.begin(self.given[worker.job], self._share())
         elif state == "done":
             self._release(worker)
             yield Outcome(job=worker.job, state=DONE, value=value)
@@ -312,11 +346,6 @@ class _Pool:
                 yield self._stop(worker, LATE, "stopped: the time was used up")
             elif each is not None and worker.since is not None and now - worker.since >= each:
                 yield self._stop(worker, SLOW, "stopped: it took too long")
-        if over:
-            for job in (*self.waiting, *self.alone):
-                yield Outcome(job=job, state=LATE, reason="not started: the time was used up")
-            self.waiting.clear()
-            self.alone.clear()
 
     def _over_memory(self) -> Iterator[Outcome]:
         if self.limits.memory is None or not self.measured or not self.busy:

@@ -1,4 +1,4 @@
-"""A worker process of :mod:`setveil.engine.processes`: it is given jobs by number, one by one."""
+"""A worker process of :mod:`setveil.engine.processes`: it is given jobs, one by one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
 WATCH = 0.5
 """Seconds between looks whether whoever started this process is still there."""
 JOB = struct.Struct("<qq")
-"""What a worker is told: the number of a job, and the bytes it may hold meanwhile (0: any)."""
+"""What a worker is told: the length of a job, and the bytes it may hold meanwhile (0: any)."""
 LENGTH = struct.Struct("<q")
 """Stands before each answer."""
 HEAVY = ("polars", "scipy.sparse")
@@ -32,16 +32,16 @@ NOT_ENOUGH = "the memory was not enough"
 def serve(
     function: Callable[[Any, Any], Any],
     shared: object,
-    jobs: Sequence[Any],
     source: IO[bytes],
     sink: IO[bytes],
 ) -> None:
     """Answer jobs until there are no more; the first answer says that all is loaded.
 
     >>> import io
-    >>> source = io.BytesIO(JOB.pack(0, 0) + JOB.pack(1, 0))
+    >>> jobs = [pickle.dumps(2), pickle.dumps(0)]
+    >>> source = io.BytesIO(b"".join(JOB.pack(len(job), 0) + job for job in jobs))
     >>> sink = io.BytesIO()
-    >>> serve(divmod, 7, [2, 0], source, sink)
+    >>> serve(divmod, 7, source, sink)
     >>> answers = sink.getvalue()
     >>> while answers:
     ...     end = LENGTH.size + LENGTH.unpack_from(answers)[0]
@@ -54,10 +54,11 @@ def serve(
     """
     _answer(sink, "ready", resident(os.getpid()))
     while len(told := source.read(JOB.size)) == JOB.size:
-        number, memory = JOB.unpack(told)
+        length, memory = JOB.unpack(told)
+        job = pickle.loads(source.read(length))  # noqa: S301  (from the process that started this)
         try:
             limit_memory(memory)
-            _answer(sink, "done", function(shared, jobs[number]))
+            _answer(sink, "done", function(shared, job))
         except MemoryError:
             _answer(sink, "memory", NOT_ENOUGH)
         except Exception as error:  # noqa: BLE001  (one failed job must not lose the others)
@@ -117,6 +118,25 @@ def resident(process: int) -> int:
         return 0
 
 
+def load_modules(modules: Iterable[tuple[str, str]]) -> None:
+    """Load the modules that registered methods in the process that started this one.
+
+    They are loaded from the very files that were loaded there, wherever these lie.
+
+    >>> load_modules([])
+    """
+    from importlib.util import module_from_spec, spec_from_file_location  # noqa: PLC0415
+
+    for name, file in modules:
+        if name in sys.modules:
+            continue
+        spec = spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            continue
+        sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+
+
 def _end_with(parent: int) -> None:
     """End this process when its parent is gone, so that a killed audit leaves nobody at work."""
     while os.getppid() == parent:
@@ -135,12 +155,13 @@ def main() -> None:
     os.dup2(2, 1)
     # Mapped, not read: the file has one position for all processes.
     with mmap.mmap(work, 0, access=mmap.ACCESS_READ) as content:
-        function, shared, jobs = pickle.loads(content)  # noqa: S301  (from who started us)
+        load_modules(pickle.load(content))  # noqa: S301  (from who started us)
+        function, shared = pickle.load(content)  # noqa: S301
     if counted:
         for name in HEAVY:
             with suppress(ImportError):
                 importlib.import_module(name)
-    serve(function, shared, jobs, source, sink)
+    serve(function, shared, source, sink)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,15 @@ class Verdict:
 
 @runtime_checkable
 class Guarantee(Protocol):
-    """A privacy model with its parameters."""
+    """A privacy model with its parameters.
+
+    One that hides each person among a number of others has that number as `group_size`.
+
+    One of setveil's own also has a method ``unprotected(shown, longest)``: sentences for the owner
+    about what the promise leaves open, given the original items that the release shows and the
+    length of the longest published record; and ``by_hand()``: how recipients check the promise in
+    the exported tables (:mod:`setveil.release.export`) without setveil.
+    """
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Decide whether `published` keeps the promise, from nothing but what is in it."""

@@ -16,7 +16,7 @@ from setveil.literature import XU_2008
 from setveil.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.guarantee.shown_items import ShownItems
@@ -217,6 +217,47 @@ class Coherence:
         number = len(self.sensitive)
         which = f"one of {number:,} sensitive items" if number > 1 else "the sensitive item"
         return f"{said}, at most {share_as_json(self.h)} of which share {which}"
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        return (
+            f"For each set of up to {self.p} items that are not sensitive and that some record of "
+            "the table records holds, collect the records that hold all of it. There must be at "
+            f"least {self.k}, and of these at most the share {share_as_json(self.h)} may hold the "
+            "same sensitive item."
+        )
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.k
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),  # noqa: ARG002
+        longest: int | None = None,
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        >>> Coherence(h=0.8, k=5, p=2, sensitive=["hiv"]).unprotected()[0]
+        'Someone who knows 3 or more items of a person may find a single record.'
+        """
+        said = []
+        if longest is None or longest > self.p:
+            said.append(
+                f"Someone who knows {self.p + 1} or more items of a person may find a single "
+                "record."
+            )
+        if self.sensitive:
+            said.append(
+                "Someone who already knows a sensitive item of a person may find a single record."
+            )
+            said.append(
+                "A sensitive item may still be inferred with a certainty of up to "
+                f"{share_as_json(self.h)}."
+            )
+        said.append("Items that you did not name as sensitive may be learned.")
+        return tuple(said)
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of the promise as JSON values; the bound on work is none."""

@@ -18,7 +18,7 @@ from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.published import PublishedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy.typing as npt
 
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
+
+
+PIECES = (
+    "Nothing is hidden inside a piece: whoever recognizes a person's piece learns its other items.",
+    (
+        "Someone who knows which items usually go together can guess which pieces belong to one "
+        "person."
+    ),
+)
+"""What no promise about pieces of records covers."""
 
 
 @register(
@@ -236,10 +246,47 @@ class Disassociated:
         """Return the promise in one plain sentence.
 
         >>> Disassociated(k=5, m=2).describe()
-        'any at most 2 items of a person may be those of at least 5 records'
+        'whoever knows up to 2 items of a person finds at least 5 matching records'
         """
         items = "1 item" if self.m == 1 else f"{self.m} items"
-        return f"any at most {items} of a person may be those of at least {self.k} records"
+        return f"whoever knows up to {items} of a person finds at least {self.k} matching records"
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        items = "each item" if self.m == 1 else f"each set of up to {self.m} items"
+        return (
+            f"In every record chunk and shared chunk of the table chunks, count for {items} that "
+            "stands in one row how many rows of the chunk hold it. No count may be below "
+            f"{self.k}. Further conditions exclude that rows of different chunks can be put "
+            "together again; setveil verify checks them."
+        )
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.k
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),  # noqa: ARG002
+        longest: int | None = None,
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        >>> Disassociated(k=5, m=2).unprotected()[0]
+        'Someone who knows 3 or more items of a person may narrow them down to fewer than 5 records.'
+        """  # noqa: E501  (the doctest's result)
+        more = (
+            (
+                f"Someone who knows {self.m + 1} or more items of a person may narrow them down to "
+                f"fewer than {self.k} records."
+            ),
+        )
+        return (
+            *(more if longest is None or longest > self.m else ()),
+            *PIECES,
+            "An item that all people of a group share is certain for each of them.",
+        )
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of the promise as JSON values; the bound on work is none."""

@@ -19,7 +19,7 @@ from setveil.release.generalized import GeneralizedRelease
 from setveil.release.published import published_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from setveil.release.base import Release
 
@@ -113,6 +113,36 @@ class KAnonymity:
         'every published record occurs at least 5 times'
         """
         return f"every published record occurs at least {self.k} times"
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        return (
+            "Write down the items of each record of the table records, and count how often each "
+            f"list occurs. No list may occur fewer than {self.k} times."
+        )
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.k
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),  # noqa: ARG002
+        longest: int | None = None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        >>> len(KAnonymity(k=5).unprotected())
+        2
+        """
+        return (
+            (
+                "Equal records show the same items: whoever finds a person's group learns "
+                "everything the group shows, sensitive items included."
+            ),
+            "Someone who has a second release about the same people can compare the two.",
+        )
 
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values."""

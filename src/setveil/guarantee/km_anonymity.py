@@ -17,7 +17,7 @@ from setveil.release.published import published_rows
 from setveil.release.rows import neighbour_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
 
@@ -282,6 +282,40 @@ class KmAnonymity:
         return (
             f"whoever knows at most {items} of a person finds no record with them, or at least "
             f"{self.k}"
+        )
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        items = "each item" if self.m == 1 else f"each set of up to {self.m} items"
+        return (
+            f"For {items} that some record of the table records holds, count the records that hold "
+            f"all of it. No count may be below {self.k}."
+        )
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.k
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),  # noqa: ARG002
+        longest: int | None = None,
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        >>> KmAnonymity(k=5, m=2).unprotected()[0]
+        'Someone who knows 3 or more items of a person may find a single record.'
+        """
+        more = (
+            f"Someone who knows {self.m + 1} or more items of a person may find a single record.",
+        )
+        return (
+            *(more if longest is None or longest > self.m else ()),
+            (
+                "If all matching records share a further item, whoever finds them learns it, even "
+                "if it is sensitive."
+            ),
         )
 
     def params(self) -> dict[str, Any]:

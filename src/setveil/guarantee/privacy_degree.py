@@ -17,6 +17,8 @@ from setveil.release.grouped import GroupedRelease
 from setveil.release.grouping import fair_deal
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Release
 
@@ -198,6 +200,47 @@ class PrivacyDegree:
             f"in every group at most one record in {self.p} holds any one of "
             f"{len(self.sensitive):,} sensitive items"
         )
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        return (
+            "For each group, add up how many of its records hold each sensitive item. None may be "
+            f"held by more than one record in {self.p} of the group."
+        )
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.p
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),  # noqa: ARG002
+        longest: int | None = None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        >>> PrivacyDegree(p=4, sensitive=("flu",)).unprotected()[1]
+        'A sensitive item may still be believed of a person with a chance of up to 1 in 4.'
+        """
+        said = [
+            (
+                "Ordinary items stay as they are: someone who knows a few items of a person may "
+                "find the record and learn its other ordinary items."
+            )
+        ]
+        if self.sensitive:
+            said += [
+                (
+                    "A sensitive item may still be believed of a person with a chance of up to 1 "
+                    f"in {self.p}."
+                ),
+                (
+                    "Someone who knows sensitive items of other people in the group can rule these "
+                    "people out."
+                ),
+            ]
+        return tuple(said)
 
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values.

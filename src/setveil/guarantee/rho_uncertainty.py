@@ -14,7 +14,7 @@ from setveil.literature import CAO_2010
 from setveil.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from setveil.data.table import TransactionTable
     from setveil.guarantee.confidence import Rule
@@ -204,6 +204,38 @@ class RhoUncertainty:
             f"none of {len(self.sensitive):,} sensitive items follows from {part} with confidence "
             f"{share_as_json(self.rho)} or more"
         )
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        return (
+            "For each sensitive item, and each set of other items that some record of the table "
+            "records holds, collect the records that hold all of the set. The share of them that "
+            f"hold the sensitive item must be below {share_as_json(self.rho)}."
+        )
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),  # noqa: ARG002
+        longest: int | None = None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        >>> RhoUncertainty(rho=0.3, sensitive=("flu",)).unprotected()[1]
+        'A sensitive item may still be inferred with a certainty below 0.3.'
+        """
+        said = [
+            (
+                "Records may be unique: someone who knows a few items of a person may find the "
+                "record and learn its other items that are not sensitive."
+            )
+        ]
+        if self.sensitive:
+            said.append(
+                "A sensitive item may still be inferred with a certainty below "
+                f"{share_as_json(self.rho)}."
+            )
+        said.append("Items that you did not name as sensitive may be learned.")
+        return tuple(said)
 
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values; the budget is no part of the promise.

@@ -13,11 +13,13 @@ from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.certain_links import Holdings, certain_links
 from setveil.guarantee.cover import countable, greatest_chance, link_at
-from setveil.guarantee.disassociated import SHOWN, Disassociated, chunks_of
+from setveil.guarantee.disassociated import PIECES, SHOWN, Disassociated, chunks_of
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.registry import register
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from setveil.data.table import Int64Array, TransactionTable
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
@@ -237,14 +239,45 @@ class SafeDisassociated:
         """Return the promise in one plain sentence.
 
         >>> SafeDisassociated(k=5, m=2).describe()
-        'any at most 2 items of a person may be those of at least 5 records, and give away no \
+        'whoever knows up to 2 items of a person finds at least 5 matching records, and learns no \
 item of another chunk for certain; items of one chunk may give each other away'
         """
         plain = Disassociated(k=self.k, m=self.m).describe()
-        across = "give away no item of another chunk for certain"
+        across = "learns no item of another chunk for certain"
         if self.max_share < 1:
-            across = f"give away items of other chunks with a chance of at most {self.max_share}"
+            across = f"learns items of other chunks with a chance of at most {self.max_share}"
         return f"{plain}, and {across}; items of one chunk may give each other away"
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        return (
+            f"{Disassociated(k=self.k, m=self.m).by_hand()} What items give away across chunks "
+            "needs every way to put the rows together; setveil verify goes through them."
+        )
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.k
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),
+        longest: int | None = None,
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        >>> SafeDisassociated(k=5, m=2).unprotected()[-1]
+        'Links between pieces may be very likely, as long as they are not certain.'
+        """
+        likely = "Links between pieces may be very likely, as long as they are not certain."
+        if self.max_share < 1:
+            likely = (
+                "Links between pieces may still be guessed, with a chance of up to "
+                f"{share_as_json(self.max_share)}."
+            )
+        known = Disassociated(k=self.k, m=self.m).unprotected(shown, longest)
+        return (*known[: -len(PIECES) - 1], *PIECES, likely)
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of the promise as JSON values; the bound on work is none."""

@@ -20,7 +20,7 @@ from setveil.release.published import PublishedRows, published_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     import numpy.typing as npt
 
@@ -163,13 +163,70 @@ class SupportConstraints:
         """Return the promise in one plain sentence.
 
         >>> SupportConstraints(itemsets=[["flu", "gout"]], k=5).describe()
-        'every part of 1 given itemset is held by no record or by at least 5'
+        'every part of 1 protected itemset is held by no record or by at least 5'
+        >>> SupportConstraints(itemsets=[["flu"], ["gout"]], k=5).describe()
+        'each of 2 protected items is held by no record or by at least 5'
         """
         number = len(self.itemsets)
-        return (
-            f"every part of {number:,} given itemset{'' if number == 1 else 's'} is held by no "
-            f"record or by at least {self.k}"
+        held = f"held by no record or by at least {self.k}"
+        if number and max(map(len, self.itemsets)) == 1:
+            what = "the protected item" if number == 1 else f"each of {number:,} protected items"
+            return f"{what} is {held}"
+        return f"every part of {number:,} protected itemset{'' if number == 1 else 's'} is {held}"
+
+    def unprotected(
+        self,
+        shown: Collection[str] = (),
+        longest: int | None = None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Return what the promise leaves open, in sentences for the owner.
+
+        Parameters
+        ----------
+        shown
+            Original items that the release shows: whether all of them are protected is said.
+
+        Examples
+        --------
+        >>> SupportConstraints(itemsets=[["flu"]], k=5).unprotected(["flu", "gout"])[:1]
+        ('Items that are not protected may stand in a single record: 1 of the 2 items shown.',)
+        """
+        said = []
+        protected = {item for itemset in self.itemsets for item in itemset}
+        bare = [item for item in shown if item not in protected]
+        if bare:
+            said.append(
+                "Items that are not protected may stand in a single record: "
+                f"{len(bare):,} of the {len(shown):,} items shown."
+            )
+        if max(map(len, self.itemsets), default=0) < 2:
+            said.append(
+                "Only single items are protected: someone who knows two or more items of a person "
+                "may find a single record."
+            )
+        else:
+            said.append(
+                f"Combinations other than the {len(self.itemsets):,} protected ones may single out "
+                "a record."
+            )
+        said.append(
+            "If all matching records share a further item, whoever finds them learns it, even if "
+            "it is sensitive."
         )
+        return tuple(said)
+
+    def by_hand(self) -> str:
+        """Return how to check the promise in the exported tables, without setveil."""
+        return (
+            "The file release/manifest.json lists itemsets under promise. For each part of each of "
+            "them, count the records of the table records whose terms cover all of it. Every count "
+            f"must be 0 or at least {self.k}."
+        )
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.k
 
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values."""

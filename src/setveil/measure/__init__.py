@@ -15,7 +15,6 @@ from setveil.measure.equivocation import (
     equivocation,
     equivocation_area,
     equivocation_curve,
-    item_chance,
     item_equivocation,
 )
 from setveil.measure.generalization import (
@@ -50,7 +49,7 @@ from setveil.measure.reconstruction import (
 from setveil.measure.rules import Rule, RulesKept, rules_kept, rules_of
 from setveil.measure.score import flat, score
 from setveil.measure.summary import measure_all
-from setveil.measure.targets import draw_targets
+from setveil.measure.targets import draw_questions, draw_targets
 from setveil.measure.token_score import score_tokens
 from setveil.measure.uniqueness import uniqueness
 from setveil.measure.unlinked import profile_link
@@ -74,6 +73,7 @@ __all__ = [
     "certain_itemset_loss",
     "conditional_equivocation",
     "draw_queries",
+    "draw_questions",
     "draw_targets",
     "equivocation",
     "equivocation_area",
@@ -82,7 +82,6 @@ __all__ = [
     "ggd",
     "ggd_exact",
     "ggd_share",
-    "item_chance",
     "item_equivocation",
     "items_exact",
     "items_kept",

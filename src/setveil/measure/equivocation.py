@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from setveil.attack.inference import item_chance
 from setveil.errors import ParameterError
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.perturbed import PerturbedRelease
-from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,8 +23,6 @@ SUM = 1e-9
 """How far the sum of probabilities may be from 1."""
 MOST = 200
 """Distinct values up to which the area is taken over all their differences."""
-UNKNOWN = 0.5
-"""The chance of an item about which a release says nothing: 1 bit is lacking."""
 
 
 def equivocation(
@@ -208,8 +203,8 @@ def item_equivocation(
 ) -> float:
     """Return the bits that are lacking about whether somebody holds an item.
 
-    The entropy of :func:`item_chance`: 1 where it is as likely as not, 0 where it is certain,
-    either way.
+    The entropy of :func:`~setveil.attack.inference.item_chance`: 1 where it is as likely as not,
+    0 where it is certain, either way.
 
     Examples
     --------
@@ -232,134 +227,3 @@ def two_way_entropy(chance: float) -> float:
     shares = np.array([chance, 1 - chance])
     shares = shares[shares > 0]
     return abs(float((shares * np.log2(shares)).sum()))
-
-
-@singledispatch
-def item_chance(
-    release: Any,  # noqa: ANN401
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,
-) -> float:
-    """Return the chance that somebody who is known to hold some items holds another one.
-
-    By ``expected_support`` of the form: of the records that hold the known items in a random
-    original, the share that also holds `item`. Where the form's random originals never hold them
-    together although they can (two members of one set), by the weights of ``matches``: each
-    record that may be the person's, with the chance of `item` in it. Known items that the
-    release does not publish tell nothing. Of an `item` that it does not publish nothing is said,
-    and the chance is ½.
-
-    Parameters
-    ----------
-    release
-        Any form of release.
-    item
-        What is asked for.
-    known
-        What is known of the person.
-    taxonomy
-        The tree of the items; generalized releases may need it.
-
-    Examples
-    --------
-    >>> from setveil.data import TransactionTable
-    >>> from setveil.release import publish_sets
-    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["gout", "rash"], ["gout"]])
-    >>> release, _ = publish_sets(table, [0, 0, 1, -1])  # flu or gout; hiv; without rash
-    >>> item_chance(release, "gout", ["hiv"]), item_chance(release, "rash", ["hiv"])
-    (0.5, 0.5)
-    >>> round(item_chance(release, "hiv", ["gout"]), 3)
-    0.333
-    """
-    if release.support_bounds([item], taxonomy).high == 0:
-        return 0.0
-    if release.expected_support([item], taxonomy) <= 0:
-        return UNKNOWN
-    others = [each for each in dict.fromkeys(known) if each != item]
-    shown = [each for each in others if release.expected_support([each], taxonomy) > 0]
-    whole = float(release.expected_support(shown, taxonomy))
-    part = float(release.expected_support([*shown, item], taxonomy))
-    if whole > 0 and (part > 0 or not release.support_bounds([*shown, item], taxonomy).high):
-        return min(max(part / whole, 0.0), 1.0)
-    candidates = release.matches(shown, taxonomy)
-    held = release.matches([item], taxonomy)
-    chances = np.zeros(len(release))
-    chances[held.records] = np.minimum(held.weights, 1.0)
-    total = candidates.weights.sum()
-    return float(candidates.weights @ chances[candidates.records] / total) if total > 0 else UNKNOWN
-
-
-@item_chance.register(DisassociatedRelease)
-def _in_chunks(
-    release: DisassociatedRelease,
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001  (nothing is generalized)
-) -> float:
-    """Return the chance by the weights of the records that may hold all items in some world.
-
-    Clusters in which no world has them together count for nothing, unlike in
-    ``expected_support``, which places all pieces as if records could be empty.
-    """
-    if item not in release.vocabulary:
-        return 0.0
-    others = [each for each in dict.fromkeys(known) if each != item and each in release.vocabulary]
-    whole = float(release.matches(others).weights.sum())
-    if whole <= 0:
-        return UNKNOWN
-    return min(float(release.matches([*others, item]).weights.sum()) / whole, 1.0)
-
-
-@item_chance.register(SplitRelease)
-def _in_profiles(
-    release: SplitRelease,
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,
-) -> float:
-    """Return the chance that a candidate's profile shows the item, or another of the person's.
-
-    The other profiles of the person may be any: the item is as likely in them as in all.
-    """
-    bounds = release.support_bounds([item], taxonomy)
-    if item not in release.vocabulary:
-        return UNKNOWN if bounds.high else 0.0
-    found = release.matches(known, taxonomy)
-    shows = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
-    elsewhere = bounds.high / len(release)
-    return float(np.average(np.where(shows, 1.0, elsewhere), weights=found.weights))
-
-
-@item_chance.register(PerturbedRelease)
-def _in_randomized(
-    release: PerturbedRelease,
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,
-) -> float:
-    """Return the chance by Bayes' rule, from the estimated share of the item and each record.
-
-    A record that may be the person's shows the item or not; how much that tells is what the
-    mechanism says. Where it says nothing (β = ½), nothing is known.
-    """
-    if release.support_bounds([item], taxonomy).high == 0:
-        return 0.0
-    if release.channel.is_noise:
-        return UNKNOWN
-    share = min(max(release.expected_support([item], taxonomy) / max(len(release), 1), 0.0), 1.0)
-    found = release.matches([each for each in known if each != item], taxonomy)
-    if item in release.vocabulary:
-        shown = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
-    else:
-        shown = np.zeros(len(found.records), dtype=bool)
-    added = float(release.channel.beta)
-    held = share * release.channel.pattern_chances(1)[shown.astype(np.int64)]
-    free = (1 - share) * np.where(shown, added, 1 - added)
-    total = held + free
-    chances = np.divide(held, total, out=np.full(len(total), share), where=total > 0)
-    return float(np.average(chances, weights=found.weights)) if len(chances) else share

@@ -53,7 +53,8 @@ def score_linkage(
     dict of str to Rate or None
         ``named``: the chance of naming the right record, the likeliest one, or any of those that
         are equally likely; ``named_random``: of any record named blindly, 1/n. ``advantage``: the
-        share of what naming blindly misses that the attack gets. ``below_k``: share
+        share of what naming blindly misses that the attack gets. ``singled``: share of the
+        targets with one candidate, which is theirs, with ``advantage_singled``. ``below_k``: share
         of the targets with fewer than k candidates, but some; ``single``: with one. ``found``:
         with any. ``sure``: the mean chance that the adversary itself gives to the record it
         names. ``learned``: share of the targets of whom a further item is certain, rightly.
@@ -158,14 +159,17 @@ def _of_links(
     blind: npt.NDArray[np.float64],
 ) -> dict[str, Rate | None]:
     """Return what the links of targets are worth, given the truth and each one's blind chance."""
-    right, learned = [], []
+    right, singled, learned = [], [], []
     for link, target in zip(links, guess.targets, strict=True):
         hits = int((behind[list(link.named)] == target).sum()) if link.named else 0
         right.append(min(hits / (max(len(link.named), 1) * link.each), 1.0))
+        singled.append(float(link.candidates == 1 and hits > 0))
         learned.append(bool(link.learned) and set(link.learned) <= set(held[target]))
     return {
         "named": mean(right),
         "advantage": advantage(right, blind, np.ones(len(right))),
+        "singled": mean(singled),
+        "advantage_singled": advantage(singled, blind, np.ones(len(right))),
         **_figures(links, guess.k),
         "learned": mean(learned),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.grouped import GroupedRelease
 from setveil.release.perturbed import PerturbedRelease
+from setveil.release.rows import distinct_in_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
@@ -190,6 +192,38 @@ def average_relative_error(
         len(original),
         drawn=given is None,
     )
+
+
+def errors_by_size(
+    release: Release,
+    original: TransactionTable,
+    *,
+    taxonomy: Taxonomy | None = None,
+    sizes: Sequence[int] = (1, 2, 3),
+    count: int = 300,
+) -> dict[int, float | None]:
+    """Return the mean relative error of counts of so many items, by their number.
+
+    For each size the same queries are drawn for every release of a table, from the records that
+    hold so many items, so that errors can be compared. None where the release leads one to expect
+    no counts, or no record is that long.
+
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_suppressed
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "gout"]])
+    >>> errors_by_size(publish_suppressed(table, [True, False])[0], table, sizes=(2,))
+    {2: 1.0}
+    """
+    found: dict[int, float | None] = dict.fromkeys(sizes)
+    for size in sizes:
+        with suppress(NotApplicable):
+            offsets, _ = distinct_in_rows(original.offsets, original.items)
+            long = original.take(np.flatnonzero(np.diff(offsets) >= size))
+            rng = np.random.default_rng([0, size])
+            queries = draw_queries(long, rng, count=count, sizes=(size,))
+            error = average_relative_error(release, original, taxonomy=taxonomy, queries=queries)
+            found[size] = error.value
+    return found
 
 
 class Holders:

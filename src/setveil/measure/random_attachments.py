@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from setveil.measure.rebuilt_records import Rebuilt
     from setveil.release.disassociated import DisassociatedRelease
@@ -65,8 +65,8 @@ def count_attachments(
     rebuilt: Sequence[Rebuilt],
     at_random: Sequence[Rebuilt],
     release: DisassociatedRelease,
-    part: str = "",
-) -> Attachments:
+    parts: Sequence[str] = ("",),
+) -> list[Attachments]:
     """Count what an attack has right beside the exact mean of what chance has right.
 
     A term goes to any of its rows alike. So the number of rows of an anchor that get it is
@@ -80,8 +80,13 @@ def count_attachments(
         The same of one draw of random attachment, which tells how often a term is attached.
     release
         What was attacked.
-    part
-        Which part of it counts: see :data:`~setveil.measure.rebuilt_records.PARTS`.
+    parts
+        Which parts of it count: see :data:`~setveil.measure.rebuilt_records.PARTS`.
+
+    Returns
+    -------
+    list of Attachments
+        One for each part.
 
     Examples
     --------
@@ -94,16 +99,21 @@ def count_attachments(
     >>> none, gout = frozenset(), frozenset({"gout"})
     >>> true = [Row(frozenset({"flu"}), none, gout), Row(frozenset({"flu"}), none, none),
     ...         Row(frozenset({"rash"}), none, none)]
-    >>> found = count_attachments([Rebuilt(0, true, true)], [Rebuilt(0, true, true)], release)
+    >>> found, = count_attachments([Rebuilt(0, true, true)], [Rebuilt(0, true, true)], release)
     >>> found.right.tolist(), found.by_chance.round(3).tolist(), found.true.tolist()
     ([1.0], [0.667], [1.0])
     """
-    shared = _shared_spreads(release)
+    spreads = _spreads(at_random, release)
+    return [_attachments(rebuilt, spreads, part) for part in parts]
+
+
+def _attachments(
+    rebuilt: Sequence[Rebuilt], spreads: Sequence[Mapping[str, Spread]], part: str
+) -> Attachments:
     held = list[tuple[int, int, int]]()  # a record that holds a term: cluster, record, question
     questions = list[tuple[int, int, int, int, int]]()
     record = 0
-    for place, (each, drawn) in enumerate(zip(rebuilt, at_random, strict=True)):
-        spread = _own_spreads(release, each.cluster, drawn) | shared.get(each.cluster, {})
+    for place, (each, spread) in enumerate(zip(rebuilt, spreads, strict=True)):
         for true, said in each.by_anchor():
             # Sorted: sums of floats depend on their order, and that of a set on the process.
             needed, given = (
@@ -137,37 +147,60 @@ def expected_hits(
     >>> expected_hits([3], [1], [2], [1]).round(3).tolist(), expected_hits([4], [2], [2], [1])
     ([0.667], array([0.83333333]))
     """
-    from scipy.stats import hypergeom  # noqa: PLC0415  (start-up time)
+    from scipy.special import gammaln  # noqa: PLC0415  (start-up time)
 
-    population, drawn, marked, cap = (np.asarray(each) for each in (rows, copies, own, most))
-    mean = np.zeros(len(population))
-    for number in range(1, int(cap.max(initial=0)) + 1):
-        there = cap >= number
-        mean[there] += hypergeom.sf(number - 1, population[there], marked[there], drawn[there])
-    return mean
+    asked = np.stack([np.asarray(each, dtype=np.int64) for each in (rows, copies, own, most)])
+    (population, drawn, marked, cap), which = np.unique(asked, axis=1, return_inverse=True)
+    # Every X that can be, from `low` on, one question after the other.
+    low = np.maximum(drawn + marked - population, 0)
+    sizes = np.minimum(drawn, marked) - low + 1
+    starts = np.cumsum(sizes) - sizes
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    hits = np.arange(len(question)) - np.repeat(starts - low, sizes)
+    ways = -sum(
+        gammaln(each + 1.0)
+        for each in (
+            hits,
+            marked[question] - hits,
+            drawn[question] - hits,
+            (population - drawn - marked)[question] + hits,
+        )
+    )
+    if not len(sizes):
+        return np.zeros(0)
+    chances = np.exp(ways - np.maximum.reduceat(ways, starts)[question])
+    sums = [
+        np.add.reduceat(each, starts)
+        for each in (chances * np.minimum(hits, cap[question]), chances)
+    ]
+    return np.asarray((sums[0] / sums[1])[which.ravel()])
 
 
-def _held(subrecords: Sequence[Sequence[str]]) -> Counter[str]:
-    return Counter(term for row in subrecords for term in row)
+def _spreads(
+    at_random: Sequence[Rebuilt], release: DisassociatedRelease
+) -> list[dict[str, Spread]]:
+    """Return for each cluster to how many of how many rows each of its terms is attached."""
+    sharing = release.shared_by(each.cluster for each in at_random)
+    starts = release.cluster_starts
+    shared = {}
+    for chunk in sorted({chunk for chunks in sharing.values() for chunk in chunks}):
+        records = int(starts[release.chunk_last[chunk]] - starts[release.chunk_first[chunk]])
+        held = release.supports_in(chunk).items()
+        shared[chunk] = {term: Spread(records, copies) for term, copies in held}
+    found = []
+    for drawn in at_random:
+        own = _own_spreads(release, drawn)
+        for chunk in sharing[drawn.cluster]:
+            own |= shared[chunk]
+        found.append(own)
+    return found
 
 
-def _own_spreads(release: DisassociatedRelease, number: int, drawn: Rebuilt) -> dict[str, Spread]:
+def _own_spreads(release: DisassociatedRelease, drawn: Rebuilt) -> dict[str, Spread]:
     """Return for each term of a cluster's own chunks to how many of its rows it is attached."""
-    cluster = release.cluster(number)
+    cluster = release.cluster(drawn.cluster)
     attached = Counter(term for row in drawn.said for term in row.terms)
     held = Counter({term: attached[term] for term in cluster.terms})
     for chunk in cluster.chunks:
-        held.update(_held(chunk.subrecords))
+        held.update(term for row in chunk.subrecords for term in row)
     return {term: Spread(cluster.size, copies) for term, copies in held.items()}
-
-
-def _shared_spreads(release: DisassociatedRelease) -> dict[int, dict[str, Spread]]:
-    """Return for each cluster the terms that it shares, attached in any of the clusters."""
-    starts = release.cluster_starts
-    found: dict[int, dict[str, Spread]] = {}
-    for chunk in release.shared:
-        records = int(starts[chunk.last] - starts[chunk.first])
-        held = {term: Spread(records, n) for term, n in _held(chunk.subrecords).items()}
-        for number in range(chunk.first, chunk.last):
-            found.setdefault(number, {}).update(held)
-    return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from setveil.attack.cluster_sample import cluster_chances
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.errors import InputError, NotApplicable
 from setveil.measure.interval import advantage, clustered_share, difference
@@ -20,7 +21,7 @@ from setveil.measure.word_mover import WordMover
 from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from setveil.data.table import TransactionTable
     from setveil.measure.interval import Rate
@@ -51,7 +52,9 @@ def score_reassociation(
     """Return how right the records are that an attack put together, beside two baselines.
 
     Rows with equal anchors are interchangeable: each score takes the pairing of them with the
-    true records that is best for the attack. Intervals count clusters: few say little.
+    true records that is best for the attack. Intervals count clusters: few say little. Where the
+    attack drew some of the clusters, rates are estimates of those of the whole release, and
+    intervals count draws.
 
     Parameters
     ----------
@@ -70,7 +73,8 @@ def score_reassociation(
         same as a share of what was said. ``transaction_breakage``: the share of the records with
         at least one term re-attached rightly. ``km_breakage``: of the itemsets of m terms that
         fewer than k records hold and that the release separates, the share that stands together
-        in a rebuilt record and in the true one. ``wmd``: the mean word mover's distance between
+        in a rebuilt record and in the true one; None for a sample, as one itemset may lie in
+        several clusters. ``wmd``: the mean word mover's distance between
         rebuilt and true records; rows with equal anchors are paired so that they share as many
         terms as they can. Each also as ``_records``, for record and shared chunks alone, and as
         ``_terms``, for term chunks alone.
@@ -78,7 +82,7 @@ def score_reassociation(
         ``term_pair_precision``: of the pairs of term-chunk terms that are said to come from one
         record, the share that does. ``gain``, ``gain_records``, ``gain_terms``: the accuracy
         above that of the baseline ``prior``. ``advantage``: the share of what attaching at random
-        misses that the attack gets; its interval counts records.
+        misses that the attack gets; its interval counts records, or the draws of a sample.
 
         The same for the baselines follows under the same names with ``_random``, which attaches
         at random (its accuracy is the exact mean over all draws), and ``_prior``, which counts but
@@ -121,7 +125,8 @@ def score_reassociation(
             fix="attack this release again",
         )
     assert isinstance(release, DisassociatedRelease)
-    protected = _protected(original, release, k, m)
+    protected = None if guess.draws else _protected(original, release, k, m)
+    of_units = _of_units(guess, release)
     moved = None if relatedness is None else _moved(rebuilt, relatedness)
     chance = _by_chance(rebuilt, release)
     found: Rates = {}
@@ -142,7 +147,7 @@ def score_reassociation(
             share = shares[name].get(each)
             longest = 1.0 if moved is None or not each.startswith("wmd") else moved.longest
             found[f"{each}{end}"] = (
-                None if share is None else clustered_share(share.part, share.whole, most=longest)
+                None if share is None else clustered_share(*map(of_units, share), most=longest)
             )
     for part in PARTS:
         accuracy = _named("accuracy", part)
@@ -150,13 +155,41 @@ def score_reassociation(
         found[_named("gain", part)] = (
             None
             if prior is None
-            else difference(own.part, prior.part, own.whole, guessed_whole=prior.whole)
+            else difference(
+                *map(of_units, (own.part, prior.part, own.whole)),
+                guessed_whole=of_units(prior.whole),
+            )
         )
     pairs = chance.get("accuracy")
-    found["advantage"] = (
-        None if pairs is None else advantage(pairs.right, pairs.by_chance, pairs.true)
-    )
+    if pairs is None:
+        found["advantage"] = None
+    elif guess.draws:
+        clusters = len(guess.clusters)
+        columns = (pairs.right, pairs.by_chance, pairs.true)
+        found["advantage"] = advantage(
+            *(
+                of_units(np.bincount(pairs.cluster, each, clusters).astype(float))
+                for each in columns
+            )
+        )
+    else:
+        found["advantage"] = advantage(pairs.right, pairs.by_chance, pairs.true)
     return found
+
+
+def _of_units(
+    guess: ReassociationGuess, release: DisassociatedRelease
+) -> Callable[[Floats], Floats]:
+    """Return what turns a figure for each cluster into one for each unit of an interval.
+
+    Units are clusters. Of a sample they are draws: a cluster counts as often as it was drawn, and
+    each time by 1 over its chance, so that Σ part / Σ whole estimates that of the whole release.
+    """
+    if not guess.draws:
+        return lambda column: column
+    drawn = cluster_chances(release)[[each.cluster for each in guess.clusters]]
+    weights = 1 / (drawn * len(release.sizes))
+    return lambda column: np.repeat(column * weights, guess.draws)
 
 
 def _protected(
@@ -176,10 +209,8 @@ def _by_chance(
     """Return for each accuracy what chance gets right on average, beside what the attack has."""
     if "random" not in rebuilt:
         return {}
-    return {
-        _named("accuracy", part): count_attachments(rebuilt[""], rebuilt["random"], release, part)
-        for part in PARTS
-    }
+    found = count_attachments(rebuilt[""], rebuilt["random"], release, PARTS)
+    return {_named("accuracy", part): each for part, each in zip(PARTS, found, strict=True)}
 
 
 def _named(name: str, part: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 from setveil.errors import InputError, NotApplicable
 from setveil.release.disassociated import DisassociatedRelease
@@ -48,7 +49,9 @@ class Row(NamedTuple):
 
     def attached(self, part: str) -> Terms:
         """Return what is attached to the anchor from a part of the release (see `PARTS`)."""
-        return {"": self.records | self.terms, "records": self.records, "terms": self.terms}[part]
+        if not part:
+            return self.records | self.terms
+        return self.records if part == "records" else self.terms
 
     def whole(self, part: str) -> Terms:
         """Return the anchor with what is attached to it from a part of the release."""
@@ -111,7 +114,7 @@ def rebuilt_records(
     """
     if not isinstance(release, DisassociatedRelease):
         raise NotApplicable(f"a release of the form {release.form!r} has no chunks")
-    if not release.is_consistent_with(original, key):
+    if not _belong_together(release, original, key):
         raise InputError(
             "the release cannot come from this original by this key",
             fix="name the data and the key that `setveil anonymize` read and wrote",
@@ -119,13 +122,10 @@ def rebuilt_records(
     gone: dict[int, set[str]] = {}
     for record, item in key.removed:
         gone.setdefault(record, set()).add(item)
-    shared: dict[int, set[str]] = {}
-    for chunk in release.shared:
-        for number in range(chunk.first, chunk.last):
-            shared.setdefault(number, set()).update(release.domain(chunk))
+    shared = _shared_terms(guess, release)
     found = []
     for said in guess.clusters:
-        kinds = _kinds(said, release, shared)
+        kinds = _kinds(said, release, shared[said.cluster])
         start, end = release.cluster_starts[said.cluster : said.cluster + 2].tolist()
         true = [
             _split((t for t in original[r] if t not in gone.get(r, ())), kinds)
@@ -139,6 +139,44 @@ def rebuilt_records(
     return found
 
 
+_CHECKED: WeakKeyDictionary[Release, tuple[ref[TransactionTable], ref[Key]]] = WeakKeyDictionary()
+"""What was found to belong together last: none of it can change, and checking takes a while."""
+
+
+def _belong_together(release: DisassociatedRelease, original: TransactionTable, key: Key) -> bool:
+    """Tell whether a release comes from an original by a key; asked once for the same three."""
+    known = _CHECKED.get(release)
+    if known is not None and known[0]() is original and known[1]() is key:
+        return True
+    found = release.is_consistent_with(original, key)
+    if found:
+        _CHECKED[release] = (ref(original), ref(key))
+    return found
+
+
+def _wrong_release() -> InputError:
+    return InputError(
+        "the guess is about another release",
+        fix="attack this release, or name the one that was attacked",
+    )
+
+
+def _shared_terms(guess: ReassociationGuess, release: DisassociatedRelease) -> dict[int, set[str]]:
+    """Return for each cluster of a guess the terms that stand in chunks it shares."""
+    numbers = [said.cluster for said in guess.clusters]
+    if numbers and numbers[-1] >= len(release.sizes):  # ascending
+        raise _wrong_release()
+    sharing = release.shared_by(numbers)
+    domains = {
+        chunk: release.supports_in(chunk).keys()
+        for chunk in sorted({chunk for chunks in sharing.values() for chunk in chunks})
+    }
+    return {
+        number: {term for chunk in chunks for term in domains[chunk]}
+        for number, chunks in sharing.items()
+    }
+
+
 def _split(terms: Iterable[str], kinds: dict[str, str]) -> Row:
     parts: dict[str, list[str]] = {"anchor": [], "records": [], "terms": []}
     for term in terms:
@@ -146,19 +184,11 @@ def _split(terms: Iterable[str], kinds: dict[str, str]) -> Row:
     return Row(*map(frozenset, parts.values()))
 
 
-def _kinds(
-    said: ClusterGuess, release: DisassociatedRelease, shared: dict[int, set[str]]
-) -> dict[str, str]:
+def _kinds(said: ClusterGuess, release: DisassociatedRelease, shared: set[str]) -> dict[str, str]:
     """Return for each term of a cluster where it stands, or say that the guess does not fit."""
-    wrong = InputError(
-        "the guess is about another release",
-        fix="attack this release, or name the one that was attacked",
-    )
-    if said.cluster >= len(release.sizes):
-        raise wrong
     cluster = release.cluster(said.cluster)
     known_by = Counter(tuple(sorted(content)) for content in said.anchors if content)
-    kinds = dict.fromkeys(shared.get(said.cluster, ()), "records")
+    kinds = dict.fromkeys(shared, "records")
     kinds |= dict.fromkeys(cluster.terms, "terms")
     anchors = 0
     for chunk in cluster.chunks:
@@ -169,5 +199,5 @@ def _kinds(
     if not fits or any(
         kinds.get(term) != PART_OF[kind] for row in said.attached for kind, term in row
     ):
-        raise wrong
+        raise _wrong_release()
     return kinds

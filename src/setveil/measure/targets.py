@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ def draw_targets(
     sample: int = 1000,
     among: Int64Array | None = None,
     hidden: Iterable[str] = (),
+    strangers: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> Targets:
     """Draw people from a table, and some of the items that each of them holds.
@@ -52,6 +53,8 @@ def draw_targets(
         Which records may be drawn; all by default.
     hidden
         Items that nobody knows of anybody.
+    strangers
+        How many strangers are made up at most; as many as there are targets by default.
     rng
         Draws them; without it always the same.
 
@@ -78,13 +81,59 @@ def draw_targets(
     holders = _Holders.of(table, hidden)
     choose = chooser(knowledge, holders.supports, rng)
     known = [choose(holders.row(record), m) for record in who.tolist()]
-    strangers = made_up(known, holders.together, rng)
+    nobody = made_up(known, holders.together, rng, most=strangers)
     names = table.vocabulary
     return Targets(
         records=tuple(who.tolist()),
         known=tuple(tuple(names[i] for i in items.tolist()) for items in known),
-        strangers=tuple(tuple(names[i] for i in items.tolist()) for items in strangers),
+        strangers=tuple(tuple(names[i] for i in items.tolist()) for items in nobody),
     )
+
+
+def draw_questions(
+    table: TransactionTable,
+    *,
+    sensitive: Iterable[str],
+    m: int = 2,
+    knowledge: str = "random",
+    sample: int = 1000,
+    rng: np.random.Generator | None = None,
+) -> Targets:
+    """Draw people with sensitive items, other items of theirs, and the items in question.
+
+    In question are the sensitive items that the person holds, and one, in turn, that they do not.
+
+    Parameters
+    ----------
+    table, m, knowledge, sample, rng
+        As in :func:`draw_targets`; sensitive items are never among what is known.
+    sensitive
+        The items in question; at least one that somebody holds.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu", "gout"], ["hiv", "rash"]])
+    >>> who = draw_questions(table, sensitive=["gout", "hiv"], m=1)
+    >>> who.known, who.asked
+    ((('flu',), ('flu',), ('rash',)), (('gout', 'hiv'), ('gout', 'hiv'), ('gout', 'hiv')))
+    """
+    secret = [item for item in dict.fromkeys(sensitive) if item in table.vocabulary]
+    numbers = [table.vocabulary.number(item) for item in secret]
+    rows = np.repeat(np.arange(len(table)), table.lengths)
+    holders = np.unique(rows[np.isin(table.items, numbers)])
+    if not len(holders):
+        raise InputError("nobody holds a sensitive item", fix="name items that occur in the data")
+    people = draw_targets(
+        table, m=m, knowledge=knowledge, sample=sample, among=holders, hidden=secret, rng=rng
+    )
+    asked = []
+    for place, target in enumerate(people.records):
+        row = set(table[target])
+        others = [item for item in secret if item not in row]
+        wrong = {others[place % len(others)]} if others else set()
+        asked.append(tuple(item for item in secret if item in row or item in wrong))
+    return replace(people, asked=tuple(asked))
 
 
 def draw_people(records: int, sample: int, rng: np.random.Generator) -> Int64Array:
@@ -166,7 +215,11 @@ class _Holders:
 
 
 def made_up(
-    known: list[Int64Array], together: Callable[[Int64Array], bool], rng: np.random.Generator
+    known: list[Int64Array],
+    together: Callable[[Int64Array], bool],
+    rng: np.random.Generator,
+    *,
+    most: int | None = None,
 ) -> list[Int64Array]:
     """Make up itemsets that nobody holds, one for each target of whom two items are known.
 
@@ -178,6 +231,8 @@ def made_up(
         Tells whether somebody may hold all of some items.
     rng
         Draws.
+    most
+        How many are made up at most.
 
     Examples
     --------
@@ -187,8 +242,8 @@ def made_up(
     {(0, 2)}
     """
     pool = np.concatenate([np.zeros(0, dtype=np.int64), *known])
-    found = []
-    for size in (len(items) for items in known if len(items) > 1):
+    found: list[Int64Array] = []
+    for size in [len(items) for items in known if len(items) > 1][:most]:
         for _ in range(TRIES):
             drawn = np.unique(rng.choice(pool, size))
             if len(drawn) == size and not together(drawn):

@@ -218,33 +218,39 @@ def _walk(bags: Bags, first: int, last: int, rng: np.random.Generator) -> None:
     A piece goes to any slot of its bag's run; one of its bag that is there changes places with
     it. A step is as likely as its reverse, so that all placements are alike likely in the end.
     """
-    chosen = bags.of(first, last)
-    bag_of = {piece: bag for bag in chosen for piece in bags.pieces(bag)}
-    pieces = list(bag_of)
-    at = {(bag, int(bags.slot[piece])): piece for piece, bag in bag_of.items()}
-    start = int(bags.release.cluster_starts[first])
-    held = np.bincount(bags.slot[pieces] - start).tolist()
+    chosen = np.array(bags.of(first, last), dtype=np.int64)
+    sizes = bags.offsets[chosen + 1] - bags.offsets[chosen]
+    bag_of = np.repeat(chosen, sizes)
+    pieces = np.arange(len(bag_of)) + np.repeat(
+        bags.offsets[chosen] - np.cumsum(sizes) + sizes, sizes
+    )
+    start, end = bags.release.cluster_starts[[first, last]].tolist()
     steps = STEPS * len(pieces)
-    low, high = bags.low.tolist(), bags.high.tolist()
-    for choice, share in zip(
-        rng.integers(0, len(pieces), steps).tolist(), rng.random(steps).tolist(), strict=True
-    ):
-        piece = pieces[choice]
-        bag = bag_of[piece]
-        here = int(bags.slot[piece])
-        there = low[bag] + int(share * (high[bag] - low[bag]))
-        other = at.get((bag, there))
+    choice, share = rng.integers(0, len(pieces), steps), rng.random(steps)
+    bag = bag_of[choice]
+    low = bags.low[bag]
+    goals = (low + (share * (bags.high[bag] - low)).astype(np.int64) - start).tolist()
+    # One number for a bag and a slot, from `start` on: many steps, and tuples take long.
+    width = end - start
+    slot = (bags.slot[pieces] - start).tolist()
+    bases = (bag_of * width).tolist()
+    at = {base + place: piece for piece, (base, place) in enumerate(zip(bases, slot, strict=True))}
+    held = np.bincount(slot, minlength=width).tolist()
+    for piece, there, base in zip(choice.tolist(), goals, (bag * width).tolist(), strict=True):
+        here = slot[piece]
+        other = at.get(base + there)
         if other is None:
-            if held[here - start] == 1:
+            if held[here] == 1:
                 continue
-            held[here - start] -= 1
-            held[there - start] += 1
-            del at[bag, here]
+            held[here] -= 1
+            held[there] += 1
+            del at[base + here]
         else:
-            at[bag, here] = other
-            bags.slot[other] = here
-        at[bag, there] = piece
-        bags.slot[piece] = there
+            at[base + here] = other
+            slot[other] = here
+        at[base + there] = piece
+        slot[piece] = there
+    bags.slot[pieces] = np.array(slot, dtype=np.int64) + start
 
 
 def _table(bags: Bags, extra: list[tuple[int, int]]) -> TransactionTable:

@@ -231,6 +231,24 @@ class DisassociatedRelease(ShowsRecords):
         low, high = np.searchsorted(begins, [first, last]) + self.n_record_chunks
         return np.arange(low, high)
 
+    def shared_by(self, clusters: Iterable[int]) -> dict[int, list[int]]:
+        """Return for each of some clusters the places of the shared chunks it belongs to."""
+        firsts = np.array([first for first, _ in self.blocks])
+        found = {}
+        for cluster in clusters:
+            block = self.blocks[int(np.searchsorted(firsts, cluster, side="right")) - 1]
+            places = self.shared_within(*block)
+            there = (self.chunk_first[places] <= cluster) & (cluster < self.chunk_last[places])
+            found[cluster] = places[there].tolist()
+        return found
+
+    def supports_in(self, chunk: int) -> dict[str, int]:
+        """Return for each item of a chunk, by its place, how many sub-records hold it."""
+        chunks, items, counts = self.chunk_items
+        start, end = np.searchsorted(chunks, [chunk, chunk + 1]).tolist()
+        names = (self.vocabulary[i] for i in items[start:end].tolist())
+        return dict(zip(names, counts[start:end].tolist(), strict=True))
+
     def part(self, first: int, last: int) -> DisassociatedRelease:
         """Return the clusters of a range that no shared chunk leaves, with the same vocabulary.
 
@@ -314,6 +332,16 @@ class DisassociatedRelease(ShowsRecords):
         return Chunk(
             tuple(map(tuple, rows)), int(self.chunk_first[number]), int(self.chunk_last[number])
         )
+
+    def subrecords(self, rows: Int64Array) -> list[tuple[str, ...]]:
+        """Return the items of some sub-records, by their places in the arrays."""
+        bounds = zip(
+            self.row_offsets[rows].tolist(), self.row_offsets[rows + 1].tolist(), strict=True
+        )
+        return [
+            tuple(self.vocabulary[i] for i in self.items[start:end].tolist())
+            for start, end in bounds
+        ]
 
     @cached_property
     def shared(self) -> tuple[Chunk, ...]:

@@ -19,6 +19,7 @@ from setveil.errors import ParameterError
 from setveil.registry import find, params_of
 from setveil.release.forms import FORMS
 from setveil.release.manifest import Manifest
+from setveil.release.public_folder import RELEASE, find_release, folder_faults
 from setveil.release.store import MANIFEST, is_key, load_manifest
 
 if TYPE_CHECKING:
@@ -54,16 +55,19 @@ class Fitness:
         Those of them that are private keys.
     unknown_fields
         Fields of the manifest that no release has, with the fields around them.
+    changed_files
+        Of a folder for recipients: files that are missing, or not as its certificate says.
     """
 
     foreign_files: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     unknown_fields: tuple[str, ...] = ()
+    changed_files: tuple[str, ...] = ()
 
     @property
     def fit(self) -> bool:
         """Whether nothing was found."""
-        return not self.foreign_files and not self.unknown_fields
+        return not (self.foreign_files or self.unknown_fields or self.changed_files)
 
     def sentences(self) -> list[str]:
         """Return what is wrong and what to do, for people.
@@ -72,7 +76,7 @@ class Fitness:
         'This is not part of the release: visits.csv. Move it elsewhere.'
         """
         said = []
-        if not self.fit:
+        if self.foreign_files or self.unknown_fields:
             said.append("NOT FIT TO PUBLISH: the directory holds more than the release.")
         if self.foreign_files:
             names = [
@@ -87,11 +91,18 @@ class Fitness:
                 f"No release has these fields of {MANIFEST}: {', '.join(self.unknown_fields)}. "
                 "Write the release again."
             )
+        if self.changed_files:
+            said.append(
+                "CHANGED: not as the certificate says, or missing: "
+                f"{', '.join(self.changed_files)}. Ask the owner of the data for the whole folder."
+            )
         return said
 
 
 def fitness_of(directory: str | os.PathLike[str]) -> Fitness:
     """Return what in a directory is not part of the release that it holds.
+
+    A folder for recipients is also compared with its certificate.
 
     >>> import tempfile
     >>> from setveil.data import TransactionTable
@@ -104,14 +115,20 @@ def fitness_of(directory: str | os.PathLike[str]) -> Fitness:
     ...     fitness_of(folder).foreign_files
     ('.visits.csv.swp',)
     """
-    folder = Path(directory)
+    outer = Path(directory)
+    folder = find_release(outer)
     manifest = load_manifest(folder)
     text = read_file(folder / MANIFEST, inside=folder)
     foreign = sorted(_foreign_files(folder, manifest))
+    changed: list[str] = []
+    if folder != outer:
+        beside, changed = folder_faults(outer)
+        foreign = sorted({*beside, *(f"{RELEASE}/{name}" for name in foreign)})
     return Fitness(
         foreign_files=tuple(map(shown_name, foreign)),
-        keys=tuple(shown_name(name) for name in foreign if is_key(folder / name)),
+        keys=tuple(shown_name(name) for name in foreign if is_key(outer / name)),
         unknown_fields=tuple(_unknown_fields(text, manifest)),
+        changed_files=tuple(map(shown_name, changed)),
     )
 
 

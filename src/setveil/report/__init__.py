@@ -3,7 +3,7 @@
 >>> from setveil.audit import AuditResult, RunRecord
 >>> lone = RunRecord(id="1", name="clump-k5", title="clump, k = 5", method="clump",
 ...                  params={"k": 5}, state="failed", error="no memory was left")
->>> "clump, k = 5" in markdown_audit(AuditResult(title="Visits", target=0.1, runs=(lone,)))
+>>> "clump, k = 5" in markdown_audit(AuditResult(title="Visits", runs=(lone,)))
 True
 """
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import re
+from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
-from setveil.audit.results import DONE
-from setveil.report.audit_page import figures_for, nearest, verdict_of
-from setveil.report.audit_runs import called, state, value_words
-from setveil.words import lost, sentence, visible, won
+from setveil.report.audit_runs import best_first, called, describe, value_words
+from setveil.report.first_screen import first_screen, nearest
+from setveil.words import people, sentence, visible, won
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,69 +32,82 @@ def escaped(text: object) -> str:
 
 
 def markdown_audit(result: AuditResult) -> str:
-    """Return the verdict, every run and the attacks on the recommended one as Markdown.
+    """Return the answer, every trial and the attacks on the recommended one as Markdown.
 
     >>> from setveil.audit import AuditResult
-    >>> print(markdown_audit(AuditResult(title="Visits", target=0.1, runs=())).splitlines()[0])
-    # Visits
+    >>> print(markdown_audit(AuditResult(title="Visits", runs=())).splitlines()[0])
+    # NOT DECIDED: Visits
     """
     focus = result.chosen or nearest(result)
-    lines = [*_head(result, focus), *_runs(result)]
+    lines = [*_first_screen(result), *_trials(result)]
     if focus is not None:
         lines += _attacks(focus)
     if result.notes:
         lines += ["", "## Notes", "", *(f"- {escaped(note)}" for note in result.notes)]
     if result.settings:
-        rows = [[name, value_words(value)] for name, value in result.settings.items()]
+        rows = [
+            [name, value_words(value)]
+            for name, value in result.settings.items()
+            if name != "reading"
+        ]
         lines += ["", "## Settings", "", *_table(["setting", "value"], rows)]
     return "\n".join(lines) + "\n"
 
 
-def _head(result: AuditResult, focus: RunRecord | None) -> Iterator[str]:
-    verdict = verdict_of(result)
-    yield f"# {escaped(result.title)}"
+def _first_screen(result: AuditResult) -> Iterator[str]:
+    screen = first_screen(result)
+    yield f"# {screen.answer}: {escaped(screen.about)}"
     yield ""
     yield "**For the owner of the data: do not publish this text.**"
-    if result.description:
-        yield from ["", escaped(" ".join(result.description.split()))]
-    yield from ["", f"**{escaped(verdict['lead'])}** {escaped(verdict['counts'])}", ""]
-    yield from (f"- {escaped(text)}" for text in (*verdict["reasons"], *verdict["warnings"]))
-    yield ""
-    for figure in figures_for(result, focus):
-        yield f"- **{figure['value']}** {escaped(figure['what'])}. {escaped(figure['how'])}"
-
-
-def _runs(result: AuditResult) -> Iterator[str]:
-    yield from ["", "## All releases", ""]
-    rows = [
-        [
-            run.title + (" ★" if run.id == result.recommended else ""),
-            state(run),
-            lost(run.risk),
-            lost(run.loss),
-            ("" if run.worst is None else called(run.worst))
-            if run.state == DONE
-            else sentence(run.error),
+    if screen.headline:
+        yield from ["", escaped(screen.headline)]
+    if screen.risks:
+        head = ["What could an attacker still do?", "original data", "this release", "guessing"]
+        rows = [
+            [row.label, row.original, row.release, row.guessing or "not measured"]
+            for row in screen.risks
         ]
-        for run in result.runs
-    ]
-    yield from _table(["release", "promise", "risk", "loss", "worst attack"], rows)
+        yield from ["", *_table(head, rows), ""]
+        yield from (f"- {escaped(row.label)}: {escaped(row.details)}." for row in screen.risks)
+    for title, sentences in screen.paragraphs:
+        yield from ["", f"**{escaped(title)}:**", ""]
+        yield from (f"- {escaped(said)}" for said in sentences)
+
+
+def _trials(result: AuditResult) -> Iterator[str]:
+    yield from ["", "## Every trial, best first", ""]
+    rows = []
+    for run in best_first(result):
+        said = describe(run, result)
+        risks = [each["text"] for each in said["risks"]]
+        star = " ★" if said["chosen"] else ""
+        rows.append([run.title + star, said["verdict"], *risks, said["loss"], said["why"]])
+    head = ["trial", "verdict", "singling out", "linkage", "inference", "loss", "why"]
+    yield from _table(head, rows)
     yield ""
     yield (
-        "Risk: upper end of what the worst attack gets of what guessing misses, rounded up; loss: "
-        "average relative error of count queries, rounded up."
+        "Risks: the largest gain over guessing, at the upper end of its 95% interval. Loss: the "
+        "average relative error of counts. Both are rounded up."
     )
 
 
 def _attacks(run: RunRecord) -> Iterator[str]:
     yield from ["", f"## Attacks on {escaped(run.title)}", ""]
     rows = [
-        [called(each), won(each.rate), won(each.baseline), won(each.control), won(each.gain)]
+        [
+            called(each),
+            people(each.raw, rounding=ROUND_FLOOR),
+            people(each.rate),
+            people(each.baseline, rounding=ROUND_FLOOR),
+            people(each.control),
+            won(each.gain),
+        ]
         if each.rate is not None
-        else [called(each), sentence(each.note) or "not measured", "", "", ""]
+        else [called(each), "", sentence(each.note) or "not measured", "", "", ""]
         for each in run.adversaries
     ]
-    yield from _table(["attack", "right", "guessing", "control", "gain"], rows)
+    head = ["attack", "original data", "this release", "guessing", "control", "gain"]
+    yield from _table(head, rows)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -1,40 +1,35 @@
-"""From an audit to its page: the verdict, the pictures with their tables, and each run."""
+"""From an audit to its page: the first screen, what is in the release, every trial."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from decimal import ROUND_FLOOR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setveil import __version__, charts
-from setveil.audit.attacks import without_folders
+from setveil.audit.adversaries import without_folders
 from setveil.audit.frontier import NARROW, frontier, is_drawn, series_of
-from setveil.audit.results import DONE
+from setveil.audit.results import DO_NOT, DONE, NOT_DECIDED, PUBLISH, WITH_CARE
 from setveil.errors import ParameterError
 from setveil.registry import entries
 from setveil.report.audit_charts import successes
-from setveil.report.audit_runs import called, describe, meets, value_words
+from setveil.report.audit_runs import best_first, describe, value_words
+from setveil.report.first_screen import first_screen, nearest
 from setveil.report.released import Shown, look_into
-from setveil.words import (
-    NOT_APPLICABLE,
-    about,
-    in_thousand,
-    kept,
-    lost,
-    number,
-    plural,
-    visible,
-)
+from setveil.words import NOT_APPLICABLE, about, kept, lost, number, plural, visible
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from markupsafe import Markup
 
     from setveil.audit import AuditResult, RunRecord
+    from setveil.report.first_screen import RiskRow
+
+LOOKS = {PUBLISH: "good", WITH_CARE: "care", DO_NOT: "bad", NOT_DECIDED: "open"}
+"""The colour of each answer."""
 
 SYMBOLS = {
     "circle": "M5 0A5 5 0 1 1-5 0A5 5 0 1 1 5 0Z",
@@ -78,8 +73,8 @@ def render_audit(
     >>> from setveil.audit import AuditResult, RunRecord
     >>> lone = RunRecord(id="1", name="clump-k5", title="clump, k = 5", method="clump",
     ...                  params={"k": 5}, state="failed", error="no memory was left")
-    >>> page = render_audit(AuditResult(title="Visits", target=0.1, runs=(lone,)), "audit")
-    >>> "Publish none of these" in page, "No memory was left." in page
+    >>> page = render_audit(AuditResult(title="Visits", runs=(lone,)), "audit")
+    >>> "NOT DECIDED" in page, "No memory was left." in page
     (True, True)
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (start-up time)
@@ -100,6 +95,7 @@ def render_audit(
     )
     script = _source(pages, "audit.js")
     focus = result.chosen or nearest(result)
+    screen = first_screen(result)
     runs = list(_described(result, Path(directory), show_records=show_records))
     return pages.get_template("audit.html").render(
         version=__version__,
@@ -107,15 +103,18 @@ def render_audit(
         description=" ".join(result.description.split()),
         script=Markup(script),  # noqa: S704  (our own file)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        target=f"{result.target * 100:g}%",
-        verdict=verdict_of(result),
-        figures=list(figures_for(result, focus)),
+        screen=screen,
+        look=LOOKS[result.answer],
+        bars=list(_bars(screen.risks)),
+        targets=_targets(result),
         focus=next((each for each in runs if focus is not None and each["id"] == focus.id), None),
+        contents=_contents(focus),
+        story=_story(focus, show_records=show_records),
+        own_counts=_own_counts(focus),
         drawings=_drawings(result),
         methods=_methods(result),
         undrawn=_undrawn(result),
         runs=runs,
-        matrix=_matrix(result),
         unique=_unique(result),
         size=_size(result),
         common=[
@@ -124,6 +123,7 @@ def render_audit(
         ],
         sensitive=bool(result.settings.get("sensitive")),
         settings=[[name, value_words(value)] for name, value in _settings(result)],
+        layout=_layout(result),
         notes=result.notes,
         glossary=_glossary(result),
         show_records=show_records,
@@ -135,99 +135,130 @@ def _source(pages: Any, name: str) -> str:  # noqa: ANN401  (jinja2 is loaded la
     return text
 
 
-def nearest(result: AuditResult) -> RunRecord | None:
-    """Return the verified run with the least risk: what to look at where none is recommended.
-
-    >>> from setveil.audit import AuditResult
-    >>> nearest(AuditResult(title="a", target=0.1, runs=())) is None
-    True
-    """
-    fit = [run for run in result.runs if run.verified and run.risk is not None]
-    # One whose loss is unknown can never be recommended: second choice here, too.
-    return min(fit, key=lambda run: (run.loss is None, run.risk, run.name), default=None)
-
-
 # --- the first screen -----------------------------------------------------------------------------
 
 
-def verdict_of(result: AuditResult) -> dict[str, Any]:
-    """Return what to publish, why, and what to keep away from.
+def _bars(rows: Sequence[RiskRow]) -> Iterator[dict[str, Any]]:
+    """Return each risk with the widths of its bars, in per cent of the longest of all."""
+    longest = max((share for row in rows for share in row.shares if share), default=1.0)
+    names = ("original data", "this release", "guessing")
+    for row in rows:
+        texts = (row.original, row.release, row.guessing or "not measured")
+        yield {
+            "label": row.label,
+            "details": row.details,
+            "above": row.above,
+            "cells": [
+                {
+                    "name": name,
+                    "text": text,
+                    "width": None if share is None else f"{100 * share / longest:.1f}",
+                }
+                for name, text, share in zip(names, texts, row.shares, strict=True)
+            ],
+        }
+
+
+def _targets(result: AuditResult) -> str:
+    """Return the targets in words.
 
     >>> from setveil.audit import AuditResult
-    >>> verdict_of(AuditResult(title="a", target=0.1, runs=()))["lead"]
-    'Publish none of these yet.'
+    >>> from setveil.audit.results import Criteria
+    >>> _targets(AuditResult(title="a", runs=(), criteria=Criteria(targets={"inference": 0.05})))
+    '10% (inference: 5%)'
     """
-    chosen = result.chosen
-    done = [run for run in result.runs if run.state == DONE]
-    fit = sum(meets(run, result.target) for run in done)
-    broken = [run for run in done if run.holds is False and run.exact]
-    untrue = [run for run in done if not run.consistent]
-    warnings = [f"Do not publish {run.title}: its promise is broken." for run in broken]
-    warnings += [
-        f"Do not publish {run.title}: it may say things that are false."
-        for run in untrue
-        if run not in broken
+    apart = [
+        f"{risk.replace('_', ' ')}: {share * 100:g}%"
+        for risk, share in result.criteria.targets.items()
     ]
-    lead = "Publish none of these yet." if chosen is None else f"Publish {chosen.title}."
+    return f"{result.target * 100:g}%" + (f" ({', '.join(apart)})" if apart else "")
+
+
+def _contents(run: RunRecord | None) -> dict[str, Any]:
+    """Return what is in a release for its owner, with every part that a page asks for."""
+    noted = {} if run is None else run.figures.get("contents", {})
+    example = noted.get("example") or {"before": [], "after": []}
     return {
-        "good": chosen is not None,
-        "lead": lead,
-        "release": "" if chosen is None else chosen.release,
-        "reasons": list(result.reasons),
-        "counts": f"{plural(len(result.runs), 'setting')} planned, {number(len(done))} run; "
-        f"{number(sum(run.verified for run in done))} verified; {number(fit)} at or below the "
-        f"target of {result.target * 100:g}%.",
-        "warnings": warnings,
+        "sentences": [noted[name] for name in ("stays", "coarser", "gone") if noted.get(name)],
+        "before": [{"item": item, "same": item in example["after"]} for item in example["before"]],
+        "after": [{"item": item, "same": item in example["before"]} for item in example["after"]],
+        "affected": [
+            [item, number(records), became] for item, records, became in noted.get("affected", ())
+        ],
+        "computable": list(noted.get("computable", ())),
+        "unprotected": list(noted.get("unprotected", ())),
     }
 
 
-def figures_for(result: AuditResult, focus: RunRecord | None) -> Iterator[dict[str, str]]:
-    """Return the three figures: the danger before, what is left of it, and what it costs.
+def _story(run: RunRecord | None, *, show_records: bool) -> list[str]:
+    """Return how someone looked for one person; the person's items are named on request only."""
+    noted = {} if run is None else run.figures.get("story", {})
+    if not noted.get("known"):
+        return []
+    if show_records:
+        return list(noted["sentences"])
+    before, after = int(noted["before"]), int(noted["after"])
+    verb = "has" if before == 1 else "have"
+    return [
+        f"An attacker knows {plural(len(noted['known']), 'item')} of a person, the rarest ones.",
+        f"In the original data, {plural(before, 'record')} {verb} all of them.",
+        f"In the release, {plural(after, 'record')} may be the person's. "
+        + _then_certain(len(noted["learned"])),
+    ]
 
-    >>> from setveil.audit import AuditResult
-    >>> found = AuditResult(title="a", target=0.1, runs=(), profile={"unique_1": 0.25})
-    >>> [figure["value"] for figure in figures_for(found, None)]
-    ['about 25 in 100']
-    """
-    known = _known(result)
-    if known:
-        m = max(known)
-        yield {
-            "value": about(known[m]),
-            "what": f"original records stand alone for someone who knows {plural(m, 'item')} of a "
-            "person",
-            "how": "The danger that anonymizing is to remove. Taking names away does not.",
-        }
-    if focus is None:
-        return
-    worst = focus.worst
-    which = "the recommended release" if result.chosen else f"{focus.title}, the least open release"
-    if worst is not None and worst.rate is not None:
-        right = f"{in_thousand(worst.rate.value)} right"
-        if worst.baseline is not None:
-            right += f", {in_thousand(worst.baseline.value, rounding=ROUND_FLOOR)} by guessing"
-        tried = sum(each.rate is not None for each in focus.adversaries)
-        yield {
-            "value": f"at most {lost(focus.risk)}",
-            "what": f"of what guessing misses, the worst of {plural(tried, 'attack')} gets from "
-            f"{which}",
-            "how": f"{called(worst)}: {right}. 0% is no better than guessing, 100% is everything; "
-            f"this is the upper end of the 95% interval. The target is {result.target * 100:g}%.",
-        }
-    exact = focus.measures.get("items_exact")
-    unchanged = "" if exact is None else f" {kept(exact)} of all items are published unchanged."
-    yield {
-        "value": lost(focus.loss),
-        "what": "off, on average, when counting in it instead of in the original",
-        "how": "Relative error of counting records that hold one to a few given items." + unchanged,
-    }
+
+def _then_certain(items: int) -> str:
+    if not items:
+        return "Nothing else is certain about the person."
+    return f"{plural(items, 'further item')} of the person {'is' if items == 1 else 'are'} certain."
+
+
+def _own_counts(run: RunRecord | None) -> list[list[str]]:
+    """Return what the release answers to the owner's count queries."""
+    noted = [] if run is None else run.figures.get("workload") or []
+    return [
+        [
+            ", ".join(map(str, each["items"])),
+            number(each["records"]),
+            number(each["estimate"], 1),
+            lost(each["error"]),
+        ]
+        for each in noted
+    ]
 
 
 def _settings(result: AuditResult) -> Iterator[tuple[str, Any]]:
     """Return the settings, with files by name: a page tells nobody where they lie."""
+    criteria = result.criteria
+    yield "target", _targets(result)
+    yield "max_loss", lost(criteria.max_loss)
+    yield "min_k", criteria.min_k
     for name, value in result.settings.items():
+        if name == "reading":
+            continue
         shown = [without_folders(each) for each in value] if name == "relatedness" else value
         yield name, shown
+
+
+def _layout(result: AuditResult) -> list[list[str]]:
+    """Return how the file was read; nothing where the records did not come from a file."""
+    reading = result.settings.get("reading")
+    if not isinstance(reading, dict):
+        return []
+    layout = reading.get("layout")
+    rows = dict(layout) if isinstance(layout, dict) else {}
+    columns = rows.pop("columns", None) or []
+    said = [[name, value_words(value)] for name, value in rows.items() if value not in (None, "")]
+    said += [
+        [f"column {value_words(column.get('name'))}", value_words(column.get("role"))]
+        for column in columns
+        if isinstance(column, dict)
+    ]
+    return said + [
+        [name.replace("_", " "), value_words(reading[name])]
+        for name in ("why", "set_aside", "cleaned", "notes")
+        if reading.get(name)
+    ]
 
 
 # --- pictures -------------------------------------------------------------------------------------
@@ -238,24 +269,25 @@ def _drawings(result: AuditResult) -> dict[str, Markup | str]:
     from markupsafe import Markup  # noqa: PLC0415  (start-up time)
 
     specs = figures_of(result)
+    specs.pop("attacks", None)  # bars in the table of attacks say the same
     if "frontier" in specs:  # the page has its own list of methods, and a smaller drawing
         specs["frontier"] = frontier(result, legend=False)
         specs["narrow"] = frontier(result, width=NARROW, legend=False)
     # Vega escapes the texts in its drawings (tested), so they go onto the page as they are.
     drawn = {name: Markup(charts.draw(spec)) for name, spec in specs.items()}  # noqa: S704
-    return {name: drawn.get(name, "") for name in ("frontier", "narrow", "attacks", "unique")}
+    return {name: drawn.get(name, "") for name in ("frontier", "narrow", "unique")}
 
 
 def figures_of(result: AuditResult, *, links: bool = True) -> dict[str, dict[str, Any]]:
     """Return the pictures of an audit by name, as Vega-Lite specifications.
 
     ``frontier``: all runs by loss and risk; ``attacks``: what each adversary got from the
-    recommended run, or from the least open one; ``unique``: how many original records stand
+    recommended run, or from the closest one; ``unique``: how many original records stand
     alone. A picture that would be empty is left out. With `links` the points of the frontier
     lead to the releases on the page.
 
     >>> from setveil.audit import AuditResult
-    >>> figures_of(AuditResult(title="a", target=0.1, runs=()))
+    >>> figures_of(AuditResult(title="a", runs=()))
     {}
     """
     specs: dict[str, dict[str, Any]] = {}
@@ -317,38 +349,12 @@ def _undrawn(result: AuditResult) -> str:
     if riskless:
         said.append(f"{_titles(riskless)}: no attack was measured")
     if undone:
-        said.append(f"{plural(undone, 'run')} failed or left out")
+        said.append(f"{plural(undone, 'trial')} did not finish")
     return f"Not in the picture, and never recommended: {'; '.join(said)}." if said else ""
 
 
 def _titles(runs: list[RunRecord]) -> str:
-    return " and ".join(run.title for run in runs) if len(runs) < 4 else plural(len(runs), "run")
-
-
-def _matrix(result: AuditResult) -> dict[str, Any]:
-    """Return what each attack got from each release, at most: the worst of its settings."""
-    attacks = list(
-        dict.fromkeys(
-            each.attack for run in result.runs for each in run.adversaries if each.gain is not None
-        )
-    )
-    rows = []
-    for run in result.runs:
-        best: dict[str, float] = {}
-        for each in run.adversaries:
-            if each.gain is not None:
-                best[each.attack] = max(best.get(each.attack, 0.0), each.gain.high)
-        cells = [
-            {
-                "text": lost(best[name]) if name in best else "–",
-                "share": f"{best.get(name, 0.0):.2f}",
-                "above": best.get(name, 0.0) > result.target,
-            }
-            for name in attacks
-        ]
-        if best:
-            rows.append({"run": run, "chosen": run.id == result.recommended, "cells": cells})
-    return {"attacks": attacks, "rows": rows}
+    return " and ".join(run.title for run in runs) if len(runs) < 4 else plural(len(runs), "trial")
 
 
 # --- the rest -------------------------------------------------------------------------------------
@@ -357,7 +363,7 @@ def _matrix(result: AuditResult) -> dict[str, Any]:
 def _described(
     result: AuditResult, directory: Path, *, show_records: bool
 ) -> Iterator[dict[str, Any]]:
-    for run in result.runs:
+    for run in best_first(result):
         shown = Shown(())
         if run.state == DONE and run.release:
             shown = look_into(directory / run.release, run.figures, show_records=show_records)

@@ -1,20 +1,46 @@
-"""One run of an audit in words: its line among all, and its own section."""
+"""One trial of an audit in words: its line among all, and its own section."""
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, Any
 
+from setveil.attack.base import RISKS
+from setveil.audit.contents import setting_in_words
 from setveil.audit.frontier import is_drawn
-from setveil.audit.results import DONE, FAILED, SKIPPED
-from setveil.words import NOT_APPLICABLE, kept, lost, number, sentence, won
+from setveil.audit.results import (
+    DO_NOT,
+    DONE,
+    FAILED,
+    INAPPLICABLE,
+    NOT_DECIDED,
+    PUBLISH,
+    SKIPPED,
+    WITH_CARE,
+)
+from setveil.audit.verdict import POSITIVE, judge_run
+from setveil.errors import SetveilError
+from setveil.words import NOT_APPLICABLE, kept, lost, number, people, sentence, won
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from setveil.audit import Adversary, AuditResult, RunRecord
+    from setveil.measure.interval import Rate
 
 WITNESSES = 8
+
+VERDICTS = {
+    PUBLISH: "publish",
+    WITH_CARE: "with care",
+    NOT_DECIDED: "not decided",
+    DO_NOT: "do not publish",
+}
+"""The answers, best first, as they stand beside a trial."""
+LOOKS = {PUBLISH: "good", WITH_CARE: "care", NOT_DECIDED: "soft", DO_NOT: "bad"}
+ENDS = {FAILED: "failed", SKIPPED: "not run", INAPPLICABLE: "does not apply"}
+"""What became of trials that have no release."""
 
 MEASURES = {
     "are": "average relative error when counting the records that hold one to a few given items",
@@ -41,15 +67,36 @@ SHARES = {
 KEPT = {"items_exact", "items_kept", "records_kept", "rules_kept", "rules_exact"}
 
 
+def best_first(result: AuditResult) -> list[RunRecord]:
+    """Return the trials of an audit: the recommended one, then by verdict, loss and risk.
+
+    >>> from setveil.audit import AuditResult, RunRecord
+    >>> runs = [RunRecord(id=name, name=name, title=name, method="m", params={}, state=state)
+    ...         for name, state in (("a", "inapplicable"), ("b", "failed"))]
+    >>> [run.name for run in best_first(AuditResult(title="t", runs=tuple(runs)))]
+    ['b', 'a']
+    """
+    order = list(VERDICTS)
+
+    def place(run: RunRecord) -> tuple[bool, bool, int, float, float]:
+        judged = order.index(judge_run(run, result.criteria).answer)
+        loss = math.inf if run.loss is None else run.loss
+        risk = math.inf if run.risk is None else run.risk
+        return run.id != result.recommended, run.state != DONE, judged, loss, risk
+
+    return sorted(result.runs, key=place)
+
+
 def describe(run: RunRecord, result: AuditResult) -> dict[str, Any]:
-    """Return all that the page says about a run.
+    """Return all that the page says about a trial.
 
     >>> from setveil.audit import AuditResult, RunRecord
     >>> lone = RunRecord(id="1", name="a", title="a", method="m", params={"k": 2}, state="failed")
-    >>> describe(lone, AuditResult(title="t", target=0.1, runs=(lone,)))["state"]
+    >>> describe(lone, AuditResult(title="t", runs=(lone,)))["verdict"]
     'failed'
     """
-    worst = run.worst
+    judged = judge_run(run, result.criteria)
+    limits = result.criteria
     return {
         "id": run.id,
         "title": run.title,
@@ -59,14 +106,15 @@ def describe(run: RunRecord, result: AuditResult) -> dict[str, Any]:
         "chosen": run.id == result.recommended,
         "done": run.state == DONE,
         "good": run.verified,
-        "meets": meets(run, result.target),
+        "passes": judged.answer in POSITIVE,
         "drawn": is_drawn(run),
         "state": state(run),
+        "verdict": VERDICTS[judged.answer] if run.state == DONE else ENDS[run.state],
+        "look": LOOKS[judged.answer] if run.state == DONE else "soft",
+        "why": sentence("; ".join(judged.reasons) if run.state == DONE else run.error),
         "error": sentence(run.error),
-        "risk": lost(run.risk),
-        "risk_number": -1 if run.risk is None else run.risk,
-        "worst": sentence(run.error) if worst is None else called(worst),
-        "look": "good" if run.verified else "soft" if run.state == SKIPPED else "bad",
+        "headline": run.figures.get("contents", {}).get("headline", ""),
+        "risks": [_risk(run, risk, limits.limit(risk)) for risk in RISKS],
         "loss": lost(run.loss),
         "loss_number": -1 if run.loss is None else run.loss,
         "unchanged": kept(run.measures.get("items_exact")),
@@ -85,9 +133,9 @@ def describe(run: RunRecord, result: AuditResult) -> dict[str, Any]:
         else "It was not shown that the published records agree with the originals behind them.",
         "witnesses": [_witness(each) for each in run.witnesses[:WITNESSES]],
         "more_witnesses": max(len(run.witnesses) - WITNESSES, 0),
-        "adversaries": [adversary(each, result.target) for each in run.adversaries],
-        "measures": _measures(run.measures),
-        "params": [[name, value_words(value)] for name, value in run.params.items()],
+        "adversaries": [adversary(each, limits.limit(each.risk)) for each in run.adversaries],
+        "measures": measure_rows(run.measures),
+        "setting": _setting(run),
         "figures": [
             [name, number(value, 0 if isinstance(value, int) else 3)]
             for name, value in run.figures.items()
@@ -97,15 +145,34 @@ def describe(run: RunRecord, result: AuditResult) -> dict[str, Any]:
     }
 
 
+def _risk(run: RunRecord, risk: str, limit: float) -> dict[str, Any]:
+    """Return the largest gain of a risk's attacks, at the upper end of its interval."""
+    worst = run.risks.get(risk)
+    gain = None if worst is None else worst.gain
+    return {
+        "text": "–" if gain is None else lost(gain.high),
+        "number": -1 if gain is None else gain.high,
+        "above": gain is not None and gain.high > limit,
+    }
+
+
+def _setting(run: RunRecord) -> str:
+    """Return method and parameters; those of a method that is not installed as they are."""
+    try:
+        return setting_in_words(run.method, run.params)
+    except SetveilError:
+        return ", ".join(
+            [run.method, *(f"{name} = {value_words(value)}" for name, value in run.params.items())]
+        )
+
+
 def state(run: RunRecord) -> str:
-    """Return in a word or two what became of the promise, or of the run.
+    """Return in a word or two what became of the promise.
 
     >>> from setveil.audit import RunRecord
     >>> state(RunRecord(id="1", name="a", title="a", method="m", params={}))
     'none made'
     """
-    if run.state != DONE:
-        return "failed" if run.state == FAILED else "left out"
     if run.promise is None or run.holds is None:
         return "none made"
     if not run.exact:
@@ -113,16 +180,6 @@ def state(run: RunRecord) -> str:
     if run.holds and not run.consistent:
         return "untrue"
     return "kept" if run.holds else "broken"
-
-
-def meets(run: RunRecord, target: float) -> bool:
-    """Tell whether a run may be recommended: verified, measured, and at or below the target.
-
-    >>> from setveil.audit import RunRecord
-    >>> meets(RunRecord(id="1", name="a", title="a", method="m", params={}), 0.1)
-    False
-    """
-    return run.verified and is_drawn(run) and run.risk is not None and run.risk <= target
 
 
 def called(each: Adversary) -> str:
@@ -135,7 +192,7 @@ def called(each: Adversary) -> str:
     return f"{each.attack}: {each.knows}" if each.knows else each.attack
 
 
-def adversary(each: Adversary, target: float) -> dict[str, Any]:
+def adversary(each: Adversary, limit: float) -> dict[str, Any]:
     """Return what the page says about an attack on a release.
 
     >>> from setveil.audit import Adversary
@@ -146,23 +203,27 @@ def adversary(each: Adversary, target: float) -> dict[str, Any]:
     return {
         "attack": each.attack,
         "knows": each.knows,
+        "risk": each.risk.replace("_", " "),
+        "decides": each.decides,
         "params": ", ".join(f"{name} {value_words(value)}" for name, value in each.params.items()),
         "figure": each.figure,
-        "rate": won(each.rate),
-        "baseline": won(each.baseline),
+        "original": _of_thousand(each.raw, rounding=ROUND_FLOOR),
+        "rate": _of_thousand(each.rate),
+        "baseline": _of_thousand(each.baseline, rounding=ROUND_FLOOR),
         "baseline_name": each.baseline_name,
-        "control": won(each.control),
+        "control": _of_thousand(each.control),
+        "tested": number(each.tested) if each.tested else NOT_APPLICABLE,
         "gain": won(gain),
-        "above": gain is not None and gain.high > target,
+        "above": gain is not None and gain.high > limit,
         "strip": None if each.rate is None else _strip(each),
         "note": sentence(each.note),
         "examples": [_example(example) for example in each.examples],
-        "scores": [
-            [name, NOT_APPLICABLE if value is None else f"{value:,.4g}"]
-            for name, value in each.scores.items()
-            if not name.endswith(("_low", "_high"))
-        ],
     }
+
+
+def _of_thousand(rate: Rate | None, *, rounding: str = ROUND_CEILING) -> str:
+    """Return a rate of 1,000, for a column whose head says so."""
+    return people(rate, rounding=rounding).replace(" of 1,000", "")
 
 
 def _strip(each: Adversary) -> dict[str, str]:
@@ -209,8 +270,12 @@ def _witness(witness: Any) -> list[str]:  # noqa: ANN401  (JSON)
     ]
 
 
-def _measures(measures: Mapping[str, Any]) -> list[list[str]]:
-    """Return each measure with its value and its words; ends of intervals stand with their rate."""
+def measure_rows(measures: Mapping[str, Any]) -> list[list[str]]:
+    """Return each measure with its value and its words; ends of intervals stand with their rate.
+
+    >>> measure_rows({"items_exact": 0.6217})
+    [['items_exact', '62.1%', 'item occurrences published unchanged']]
+    """
     rows = []
     for name, value in measures.items():
         if name.endswith(("_low", "_high")):

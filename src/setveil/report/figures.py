@@ -27,7 +27,7 @@ def save_figures(result: AuditResult, folder: str | os.PathLike[str]) -> list[Pa
     --------
     >>> import tempfile
     >>> from setveil.audit import AuditResult
-    >>> found = AuditResult(title="a", target=0.1, runs=(), profile={"unique_1": 0.25})
+    >>> found = AuditResult(title="a", runs=(), profile={"unique_1": 0.25})
     >>> with tempfile.TemporaryDirectory() as out:
     ...     [file.name for file in save_figures(found, out)]
     ['unique.svg', 'unique.png']

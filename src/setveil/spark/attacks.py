@@ -124,7 +124,8 @@ def reassociate(
     Parameters
     ----------
     attack
-        ``random``, ``prior``, ``aba``, ``rga``, ``mra``, ``vpa`` or ``semantic-prior``.
+        ``random``, ``prior``, ``aba``, ``rga``, ``mra``, ``vpa`` or ``semantic-prior``. All
+        clusters are attacked, whatever its ``sample``.
     chunks
         What is attacked.
     seed
@@ -146,6 +147,7 @@ def reassociate(
     name = name_of(type(attack))
     if attack.applies_to != DISASSOCIATED:
         raise NotApplicable(f"{name} does not attack clusters", fix="use --engine local")
+    attack = replace(attack, sample=None)
     names = chunks.vocabulary.names
     notes: tuple[str, ...] = ()
     if "relatedness" in known:

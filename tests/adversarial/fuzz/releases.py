@@ -52,7 +52,7 @@ TREE = Taxonomy.from_parents(
 METHODS: dict[str, dict[str, Any]] = {
     "partition": {"k": 2},
     "direct-km": {"k": 2},
-    "coat": {"k": 2},
+    "coat": {"k": 2, "constrained": 1},
     "coherence": {"k": 2},
     "disassociate": {"k": 2},
     "safe-disassociate": {"k": 2},

@@ -182,6 +182,7 @@ def test_no_identity_is_published_by_coat(case, tmp_path):
     release = tmp_path / "release"
     result = run(
         "anonymize", "coat", case.write(tmp_path), *command_options(case), "--k", 2,
+        "--constrained", 1,
         "-o", release, "--quiet", "--release-format", "jsonl",
     )  # fmt: skip
     check_outcome(result, release, case, must_succeed=case.kind == "clear")
@@ -212,6 +213,8 @@ def test_no_identity_is_published_by_any_method(case, method, tmp_path):
     letter = next((name for name in "kpl" if hasattr(method.target, name)), None)
     if letter is not None:
         options += [f"--{letter}", 2]
+    for name, value in getattr(method.target, "usual", {}).items():
+        options += [f"--{name}", value]
     if "taxonomy" in method.target.requires:
         tree = tmp_path / "tree.csv"
         built = run("taxonomy", "build", path, "-o", tree, "--quiet")

@@ -31,7 +31,12 @@
     const cells = [...row.cells].map(cell => cell.textContent.trim());
     const title = document.createElement("b");
     title.textContent = cells[0];
-    const lines = [`promise ${cells[1]}`, `risk ${cells[2]}, loss ${cells[3]}`, cells[4]];
+    const lines = [
+      cells[1],
+      `singling out ${cells[2]}, linkage ${cells[3]}, inference ${cells[4]}`,
+      `loss ${cells[5]}`,
+      cells[6],
+    ];
     tip.replaceChildren(title, ...lines.filter(Boolean).flatMap(
       (line, place) => place ? [document.createElement("br"), line] : [line]));
     tip.hidden = false;
@@ -58,7 +63,7 @@
     row.addEventListener("pointerleave", () => light(row.dataset.run, false));
   }
 
-  // Filter: chosen methods (none chosen: all of them), verified, at or below the target.
+  // Filter: chosen methods (none chosen: all of them), promise checked, may be published.
   const boxes = all(".filter input");
   const filter = () => {
     const methods = new Set(boxes.filter(b => b.checked && b.dataset.method).map(b => b.dataset.method));

@@ -1,0 +1,323 @@
+"""Inference: an attacker who knows items of a person asks whether they have a sensitive one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache, singledispatch
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
+from setveil.attack.guess import Guess
+from setveil.attack.linkage import KNOWLEDGE, SAMPLES, Targets, check_knowledge
+from setveil.errors import ParameterError
+from setveil.registry import register
+from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.forms import FORMS
+from setveil.release.perturbed import PerturbedRelease
+from setveil.release.split import SplitRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from setveil.data.taxonomy import Taxonomy
+
+MANY = 6
+"""Known items beyond which records are weighed one by one: the time of a count grows with 2^m."""
+UNKNOWN = 0.5
+"""The chance of an item about which a release says nothing: 1 bit is lacking."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceGuess(Guess):
+    """For each person the chances of the sensitive items that an attacker was asked about.
+
+    Parameters
+    ----------
+    targets
+        Who was asked about: places in the original data.
+    known, asked
+        For each of them the items that are known, and those in question.
+    chances
+        For each of them the chance of each item in question.
+    before
+        The same for somebody of whom nothing is known.
+
+    Examples
+    --------
+    >>> guess = InferenceGuess(attack="inference", targets=(7,), known=(("flu",),),
+    ...                        asked=(("hiv",),), chances=((0.5,),), before=((0.25,),))
+    >>> InferenceGuess.from_json(guess.to_json()) == guess
+    True
+    """
+
+    kind: ClassVar[str] = "inference"
+
+    targets: tuple[int, ...]
+    known: tuple[tuple[str, ...], ...]
+    asked: tuple[tuple[str, ...], ...]
+    chances: tuple[tuple[float, ...], ...]
+    before: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "targets", tuple(self.targets))
+        for name in ("known", "asked", "chances", "before"):
+            object.__setattr__(self, name, tuple(tuple(row) for row in getattr(self, name)))
+        texts = [item for row in (*self.known, *self.asked) for item in row]
+        numbers = [chance for row in (*self.chances, *self.before) for chance in row]
+        sizes = [[len(row) for row in rows] for rows in (self.asked, self.chances, self.before)]
+        if not all(type(each) is int and each >= 0 for each in self.targets):
+            raise ParameterError("a target is no place in the original data")
+        if not all(isinstance(each, str) for each in texts) or not all(
+            isinstance(each, float | int) and 0 <= each <= 1 for each in numbers
+        ):
+            raise ParameterError("items are texts, and chances lie between 0 and 1")
+        if not sizes[0] == sizes[1] == sizes[2] or not (
+            len(self.targets) == len(self.known) == len(self.asked)
+        ):
+            raise ParameterError("a guess says of every target what it was asked")
+
+
+@register("attack", "inference", paper="Article 29 Working Party, Opinion 05/2014")
+@dataclass(frozen=True, kw_only=True)
+class Inference:
+    """Say how likely somebody has a sensitive item, by other items of theirs: for every form.
+
+    The attacker believes the release: the chance of an item is :func:`item_chance`, and that of
+    an item that is not shown is 0. `m`, `knowledge` and `sample` say how
+    :func:`~setveil.measure.targets.draw_questions` chooses the people and what is known of them.
+
+    Parameters
+    ----------
+    m
+        How many items of a person are known, none of them sensitive; all of one who has fewer.
+    knowledge
+        Which: drawn at ``random``, the ``rarest``, or the most ``common`` ones.
+    sample
+        How many people are drawn among those with a sensitive item.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_suppressed
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
+    >>> release, _ = publish_suppressed(table, [True, True, True])
+    >>> who = Targets(records=(0,), known=(("flu",),), asked=(("hiv",),))
+    >>> guess = Inference().run(release, targets=who)
+    >>> guess.chances, guess.before
+    (((0.5,),), ((0.25,),))
+    """
+
+    applies_to: ClassVar[frozenset[str]] = frozenset(FORMS)
+    requires: ClassVar[frozenset[str]] = frozenset({"targets", "sensitive"})
+    accepts: ClassVar[frozenset[str]] = frozenset({"taxonomy", "progress"})
+    role: ClassVar[AuditRole] = AuditRole(
+        family="inference",
+        findings=(
+            Finding(
+                risk=INFERENCE,
+                figure="believed",
+                baseline="believed_before",
+                baseline_name="knowing nothing of the person",
+                control="believed_control",
+                says="An attacker who knows {knows} guesses {count} of 1,000 sensitive items "
+                "rightly.",
+            ),
+        ),
+        samples=SAMPLES,
+    )
+
+    m: int = field(default=2, metadata={"doc": "how many items of a person are known"})
+    knowledge: str = field(
+        default="random",
+        metadata={"doc": "which of them: any, the rarest or the most common", "choices": KNOWLEDGE},
+    )
+    sample: int = field(default=1000, metadata={"doc": "how many people are drawn"})
+
+    def __post_init__(self) -> None:
+        check_knowledge(self.m, self.knowledge, self.sample)
+
+    def run(
+        self,
+        release: Any,  # noqa: ANN401  (any form; not all parts of it are in the protocol)
+        *,
+        targets: Targets,
+        taxonomy: Taxonomy | None = None,
+        rng: np.random.Generator | None = None,  # noqa: ARG002  (nothing is drawn)
+        progress: Callable[..., None] | None = None,
+    ) -> InferenceGuess:
+        """Return for each target the chances of the items in question.
+
+        Parameters
+        ----------
+        release
+            Any form.
+        targets
+            Whom the attacker knows, and which items are in question.
+        taxonomy
+            The tree of the items; generalized releases may need it.
+        rng
+            Not used: nothing is drawn.
+        progress
+            Called with what is done, how much of it, and of how much.
+        """
+        check_applies("inference", self.applies_to, release)
+
+        @cache
+        def is_shown(item: str) -> bool:
+            return bool(release.expected_support([item], taxonomy) > 0)
+
+        @cache
+        def chance(item: str, known: frozenset[str]) -> float:
+            if not is_shown(item):
+                return 0.0
+            return item_chance(release, item, sorted(known), taxonomy=taxonomy)
+
+        chances = []
+        for done, (known, asked) in enumerate(zip(targets.known, targets.asked, strict=True)):
+            chances.append([chance(item, frozenset(known)) for item in asked])
+            if progress is not None and done % 100 == 0:
+                progress("attacking", done, len(targets.records))
+        nothing = frozenset[str]()
+        return InferenceGuess(
+            attack="inference",
+            targets=targets.records,
+            known=targets.known,
+            asked=targets.asked,
+            chances=tuple(map(tuple, chances)),
+            before=tuple(tuple(chance(item, nothing) for item in row) for row in targets.asked),
+        )
+
+
+@singledispatch
+def item_chance(
+    release: Any,  # noqa: ANN401
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the chance that somebody who is known to hold some items holds another one.
+
+    By ``expected_support`` of the form: of the records that hold the known items in a random
+    original, the share that also holds `item`. Where more than six items are known, or the form's
+    random originals never hold them together although they can (two members of one set), by the
+    weights of ``matches``: each record that may be the person's, with the chance of `item` in it.
+    Known items that the release does not publish tell nothing. Of an `item` that it does not
+    publish nothing is said, and the chance is ½.
+
+    Parameters
+    ----------
+    release
+        Any form of release.
+    item
+        What is asked for.
+    known
+        What is known of the person.
+    taxonomy
+        The tree of the items; generalized releases may need it.
+
+    Examples
+    --------
+    >>> from setveil.data import TransactionTable
+    >>> from setveil.release import publish_sets
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["gout", "rash"], ["gout"]])
+    >>> release, _ = publish_sets(table, [0, 0, 1, -1])  # flu or gout; hiv; without rash
+    >>> item_chance(release, "gout", ["hiv"]), item_chance(release, "rash", ["hiv"])
+    (0.5, 0.5)
+    >>> round(item_chance(release, "hiv", ["gout"]), 3)
+    0.333
+    """
+    if release.support_bounds([item], taxonomy).high == 0:
+        return 0.0
+    if release.expected_support([item], taxonomy) <= 0:
+        return UNKNOWN
+    others = [each for each in dict.fromkeys(known) if each != item]
+    shown = [each for each in others if release.expected_support([each], taxonomy) > 0]
+    if len(shown) <= MANY:
+        whole = float(release.expected_support(shown, taxonomy))
+        part = float(release.expected_support([*shown, item], taxonomy))
+        if whole > 0 and (part > 0 or not release.support_bounds([*shown, item], taxonomy).high):
+            return min(max(part / whole, 0.0), 1.0)
+    candidates = release.matches(shown, taxonomy)
+    held = release.matches([item], taxonomy)
+    chances = np.zeros(len(release))
+    chances[held.records] = np.minimum(held.weights, 1.0)
+    total = candidates.weights.sum()
+    return float(candidates.weights @ chances[candidates.records] / total) if total > 0 else UNKNOWN
+
+
+@item_chance.register(DisassociatedRelease)
+def _in_chunks(
+    release: DisassociatedRelease,
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,  # noqa: ARG001  (nothing is generalized)
+) -> float:
+    """Return the chance by the weights of the records that may hold all items in some world.
+
+    Clusters in which no world has them together count for nothing, unlike in
+    ``expected_support``, which places all pieces as if records could be empty.
+    """
+    if item not in release.vocabulary:
+        return 0.0
+    others = [each for each in dict.fromkeys(known) if each != item and each in release.vocabulary]
+    whole = float(release.matches(others).weights.sum())
+    if whole <= 0:
+        return UNKNOWN
+    return min(float(release.matches([*others, item]).weights.sum()) / whole, 1.0)
+
+
+@item_chance.register(SplitRelease)
+def _in_profiles(
+    release: SplitRelease,
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the chance that a candidate's profile shows the item, or another of the person's.
+
+    The other profiles of the person may be any: the item is as likely in them as in all.
+    """
+    bounds = release.support_bounds([item], taxonomy)
+    if item not in release.vocabulary:
+        return UNKNOWN if bounds.high else 0.0
+    found = release.matches(known, taxonomy)
+    shows = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
+    elsewhere = bounds.high / len(release)
+    return float(np.average(np.where(shows, 1.0, elsewhere), weights=found.weights))
+
+
+@item_chance.register(PerturbedRelease)
+def _in_randomized(
+    release: PerturbedRelease,
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the chance by Bayes' rule, from the estimated share of the item and each record.
+
+    A record that may be the person's shows the item or not; how much that tells is what the
+    mechanism says. Where it says nothing (β = ½), nothing is known.
+    """
+    if release.support_bounds([item], taxonomy).high == 0:
+        return 0.0
+    if release.channel.is_noise:
+        return UNKNOWN
+    share = min(max(release.expected_support([item], taxonomy) / max(len(release), 1), 0.0), 1.0)
+    found = release.matches([each for each in known if each != item], taxonomy)
+    if item in release.vocabulary:
+        shown = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
+    else:
+        shown = np.zeros(len(found.records), dtype=bool)
+    added = float(release.channel.beta)
+    held = share * release.channel.pattern_chances(1)[shown.astype(np.int64)]
+    free = (1 - share) * np.where(shown, added, 1 - added)
+    total = held + free
+    chances = np.divide(held, total, out=np.full(len(total), share), where=total > 0)
+    return float(np.average(chances, weights=found.weights)) if len(chances) else share

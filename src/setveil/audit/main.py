@@ -1,0 +1,515 @@
+"""The main job: try methods and settings, judge and attack what they publish, and answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setveil import __version__
+from setveil.attack.base import RISKS
+from setveil.audit.adversaries import KNOWN, WITHIN, check_attacks, check_known, role_of
+from setveil.audit.changes import plain
+from setveil.audit.ladder import ladders_of
+from setveil.audit.limits import Limits
+from setveil.audit.plan import NEEDS_MEANING, PROMISELESS, methods_for
+from setveil.audit.results import (
+    FAILED,
+    INAPPLICABLE,
+    MAX_LOSS,
+    MIN_K,
+    SKIPPED,
+    TARGET,
+    AuditResult,
+    Criteria,
+    RunRecord,
+)
+from setveil.audit.run import tree_over
+from setveil.audit.search import Search
+from setveil.audit.store import Store, data_hash, number_of, records_hash, run_id
+from setveil.audit.trial import Case, Job
+from setveil.audit.trials import Trials
+from setveil.audit.verdict import conclude
+from setveil.data.naming import some
+from setveil.data.spelling import variants
+from setveil.errors import InputError, ParameterError
+from setveil.measure.interval import Rate
+from setveil.registry import entries, find
+from setveil.words import plural
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+
+    from setveil.audit.results import Adversary
+    from setveil.audit.setting import Setting
+    from setveil.audit.trials import Progress
+    from setveil.data.table import TransactionTable
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.engine.spark import Spark
+
+
+def audit(
+    table: TransactionTable,
+    *,
+    out: str | os.PathLike[str],
+    taxonomy: Taxonomy | None = None,
+    sensitive: Iterable[str] = (),
+    target: float | Mapping[str, float] = TARGET,
+    max_loss: float = MAX_LOSS,
+    min_k: int = MIN_K,
+    methods: Sequence[str] = (),
+    attacks: Sequence[str] | None = None,
+    relatedness: Sequence[str] = (WITHIN,),
+    known: Sequence[int] = KNOWN,
+    workload: Iterable[Iterable[str]] = (),
+    budget: float | None = None,
+    since: float | None = None,
+    memory: int | None = None,
+    workers: int | None = None,
+    engine: Spark | None = None,
+    seed: int | None = None,
+    title: str = "",
+    description: str = "",
+    tell: Callable[[Progress], None] | None = None,
+) -> AuditResult:
+    """Anonymize in many ways, verify, attack and measure each release, and say what to publish.
+
+    Parameters
+    ----------
+    table, taxonomy, sensitive
+        The data, the tree of its items, and its sensitive items; methods that need what is not
+        given are left out.
+    out
+        Directory for everything private (``private/``, with a candidate release of each trial).
+        Runs that ended in an earlier call with the same data and settings are not made again.
+    target
+        The largest gain of any attack that is acceptable: 0 is guessing, 1 is everything. Or a
+        number for some of the risks ``"singling_out"``, ``"linkage"`` and ``"inference"``, and
+        for ``"all"`` others.
+    max_loss, min_k
+        A safe release that loses more, or hides a person among fewer, is recommended with care
+        only. No k below `min_k` is tried unless `methods` name it.
+    methods
+        Names, or settings such as ``"gather:k=5,effort=fast"``; ``"all"`` for every method that
+        applies and promises something. Without any, a choice of these.
+    attacks
+        Names of attacks to try, or ``"all"``; by default those whose role says so. Where a kind
+        of attack is left out that applies to a release, that release is not recommended.
+    relatedness
+        Sources that attackers can ask (:func:`setveil.relatedness.parse_relatedness`).
+    known
+        How many items of a person attackers know who decide about the verdict.
+    workload
+        Sets of items that recipients will count; the report says how far off each count is.
+    budget, since
+        Seconds for everything, and when they began, by :func:`time.monotonic`; by default now.
+        What does not fit is marked as skipped. A single run gets a quarter of the time, and the
+        last twentieth is kept for what comes after the runs.
+    memory
+        Bytes for this process and its workers together; refused where one worker needs more
+        before it does anything. See :class:`setveil.engine.processes.Processes`.
+    workers
+        Number of processes; 0 runs everything in this one, but for a budget of time or memory,
+        which only a process of its own can be held to. By default one per core, up to four.
+    engine
+        A Spark on which each run is a task, instead of processes here; `memory` and `workers` are
+        its own matter then. What a run leaves behind is sent back and written here; files that
+        `relatedness` names must lie where Spark's workers find them under the same name.
+    seed
+        Of everything drawn at random. Without one it is drawn by the operating system and kept in
+        ``private/``. A seed that others can guess is for research: do not publish releases of
+        methods that draw at random then.
+    title, description
+        What a reader calls the data, and a sentence about it.
+    tell
+        Called with a :class:`~setveil.audit.trials.Progress` whenever a trial begins or ends.
+
+    Returns
+    -------
+    AuditResult
+        Also written to ``private/audit.json``; :func:`~setveil.audit.store.load_audit` reads it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from setveil import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "rash"]] * 50)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = audit(table, out=folder, methods=["disassociate:k=5,m=2"], workers=0, seed=1)
+    >>> found.runs[0].name, found.runs[0].verified
+    ('disassociate-k5-m2', True)
+    """
+    limits = Limits(
+        budget=budget,
+        memory=memory,
+        workers=workers,
+        started=time.monotonic() if since is None else since,
+        engine=engine,
+    )
+    request = Request.checked(
+        table,
+        taxonomy,
+        sensitive,
+        criteria=criteria_of(target, max_loss=max_loss, min_k=min_k),
+        methods=methods,
+        attacks=attacks,
+        relatedness=relatedness,
+        known=known,
+        workload=workload,
+        workers=workers,
+        seed=seed,
+    )
+    return request.run(out, limits, title=title, description=description, tell=tell)
+
+
+def criteria_of(target: float | Mapping[str, float], *, max_loss: float, min_k: int) -> Criteria:
+    """Return what a release must reach.
+
+    >>> criteria_of({"all": 0.2, "inference": 0.05}, max_loss=0.25, min_k=5).targets
+    {'inference': 0.05}
+    """
+    if isinstance(target, Mapping):
+        parts = dict(target)
+        whole = parts.pop("all", TARGET)
+        return Criteria(target=whole, targets=parts, max_loss=max_loss, min_k=min_k)
+    return Criteria(target=target, max_loss=max_loss, min_k=min_k)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """What an audit is asked for, checked before any work; :func:`audit` says what it means.
+
+    `free` lets the search change every parameter, and `each` searches every method to its end.
+    """
+
+    table: TransactionTable
+    taxonomy: Taxonomy | None
+    sensitive: tuple[str, ...]
+    criteria: Criteria
+    methods: tuple[str, ...]
+    attacks: tuple[str, ...] | None
+    relatedness: tuple[str, ...]
+    known: tuple[int, ...]
+    workload: tuple[tuple[str, ...], ...]
+    seed: int | None
+    free: bool
+    each: bool
+    search: Search
+
+    @classmethod
+    def checked(
+        cls,
+        table: TransactionTable,
+        taxonomy: Taxonomy | None,
+        sensitive: Iterable[str],
+        *,
+        criteria: Criteria,
+        methods: Sequence[str],
+        attacks: Sequence[str] | None,
+        relatedness: Sequence[str],
+        known: Sequence[int],
+        workload: Iterable[Iterable[str]],
+        workers: int | None,
+        seed: int | None,
+        free: bool = False,
+        each: bool = False,
+    ) -> Request:
+        """Refuse, before any work, what cannot be audited."""
+        if workers is not None and workers < 0:
+            raise ParameterError(f"workers is {workers}", fix="use 0 or more")
+        if seed is not None and seed < 0:
+            raise ParameterError(f"the seed is {seed}", fix="use a whole number of at least 0")
+        secret = checked_items(table, taxonomy, sensitive)
+        sources = checked_sources(relatedness, table)
+        named = None if attacks is None else check_attacks(attacks)
+        searched = methods_for(
+            methods,
+            taxonomy=taxonomy is not None,
+            sensitive=bool(secret),
+            meaning=any(spec != WITHIN for spec in sources),
+        )
+        if free:
+            _check_searchable(searched, sources)
+        ladders = {
+            text: ladders_of(
+                text, records=len(table), taxonomy=taxonomy, free=free, min_k=criteria.min_k
+            )
+            for text in searched
+        }
+        return cls(
+            table=table,
+            taxonomy=taxonomy,
+            sensitive=secret,
+            criteria=criteria,
+            methods=tuple(methods),
+            attacks=named,
+            relatedness=sources,
+            known=check_known(known),
+            workload=tuple(tuple(items) for items in workload),
+            seed=seed,
+            free=free,
+            each=each,
+            search=Search(ladders, criteria, each=each),
+        )
+
+    def run(
+        self,
+        out: str | os.PathLike[str],
+        limits: Limits,
+        *,
+        title: str,
+        description: str,
+        tell: Callable[[Progress], None] | None,
+    ) -> AuditResult:
+        """Make all trials, and write what follows from them."""
+        with Store.opened(out).alone() as store:
+            case = self._case(store)
+            profile = profile_of(case)
+            trials = Trials(case, self.search, limits, lambda each: job_of(case, each), tell)
+            trials.run()
+            result = self._conclude(case, trials, limits, profile)
+            result = replace(result, title=title or "Audit", description=description)
+            store.keep_result(result)
+            return result
+
+    def _case(self, store: Store) -> Case:
+        """Return what all runs share; the store is for these records from here on."""
+        records = records_hash(self.table)
+        store.claim(records)
+        return Case(
+            data=data_hash(records, self.taxonomy, self.sensitive),
+            table=self.table,
+            taxonomy=self.taxonomy,
+            sensitive=self.sensitive,
+            relatedness=self.relatedness,
+            attacks=self.attacks,
+            known=self.known,
+            criteria=self.criteria,
+            workload=self.workload,
+            seed=store.seed(self.seed),
+            store=store,
+        )
+
+    def _conclude(
+        self, case: Case, trials: Trials, limits: Limits, profile: dict[str, Any]
+    ) -> AuditResult:
+        """Return what follows from the runs."""
+        runs = tuple(with_original(run, trials.original) for run in self.search.results)
+        skipped = any(run.state == SKIPPED for run in runs)
+        verdict = conclude(runs, self.criteria, unfinished=limits.how_to_go_on() if skipped else "")
+        return AuditResult(
+            title="",
+            criteria=self.criteria,
+            runs=runs,
+            original=trials.original,
+            answer=verdict.answer,
+            recommended=verdict.recommended,
+            reasons=verdict.reasons,
+            cares=verdict.cares,
+            untested=self._untested(runs, verdict.recommended),
+            next_steps=verdict.next_steps,
+            profile=profile,
+            settings={
+                "version": __version__,
+                "seed": case.seed,
+                "records": len(self.table),
+                "taxonomy": None if self.taxonomy is None else len(self.taxonomy),
+                "sensitive": list(self.sensitive),
+                "methods": list(self.methods),
+                "attacks": None if self.attacks is None else list(self.attacks),
+                "relatedness": list(self.relatedness),
+                "known": list(self.known),
+                "budget_seconds": limits.budget,
+                "memory_bytes": limits.memory,
+                "reading": None if self.table.reading is None else self.table.reading.as_dict(),
+            },
+            notes=(*self._ends(), *self._notes(runs)),
+        )
+
+    def _untested(self, runs: Sequence[RunRecord], recommended: str | None) -> tuple[str, ...]:
+        """Return which attackers nobody tried, a sentence each."""
+        said = []
+        if not self.sensitive:
+            said.append(
+                "An attacker who wants to learn sensitive items: none were named (--sensitive)."
+            )
+        if not any(spec != WITHIN for spec in self.relatedness):
+            said.append(
+                "An attacker who knows what the items mean, from texts about similar people: no "
+                "source was given (--relatedness)."
+            )
+        chosen = next((run for run in runs if run.id == recommended), None)
+        form = "" if chosen is None else chosen.form
+        tried = set() if chosen is None else {each.attack for each in chosen.adversaries}
+        for entry in entries("attack"):
+            role = role_of(entry.target)
+            applies = form in entry.target.applies_to  # type: ignore[attr-defined]
+            second = "second" in entry.target.requires  # type: ignore[attr-defined]
+            if role is not None and applies and second and entry.name not in tried:
+                said.append(
+                    "An attacker who has a second release of the same people (--attacks all)."
+                )
+        return tuple(said)
+
+    def _ends(self) -> list[str]:
+        """Return how the search of each method ended."""
+        return [
+            f"{text}: {plural(len(tried), 'setting')} tried; {self.search.ends[text]}."
+            for text, tried in self.search.tried.items()
+            if text in self.search.ends
+        ]
+
+    def _notes(self, runs: Sequence[RunRecord]) -> list[str]:
+        said = []
+        states = ((SKIPPED, "skipped"), (FAILED, "failed"), (INAPPLICABLE, "did not apply"))
+        for state, verb in states:
+            number = sum(run.state == state for run in runs)
+            if number:
+                said.append(f"{number} of {plural(len(runs), 'trial')} {verb}; each says why.")
+        if self.taxonomy is None:
+            said.append("No taxonomy was given: methods that generalize items were not tried.")
+        if not self.sensitive:
+            said.append("No sensitive items were given: methods that protect them were not tried.")
+        near = variants(self.sensitive, self.table.vocabulary.names)
+        if near:
+            said.append(
+                f"{plural(len(near), 'item')} written almost like a sensitive one "
+                f"{'counts' if len(near) == 1 else 'count'} as different: {some(list(near))}."
+            )
+        return said
+
+
+def _check_searchable(searched: Sequence[str], sources: Sequence[str]) -> None:
+    """Refuse a search of methods that could never be recommended."""
+    blind = all(spec == WITHIN for spec in sources)
+    for text in searched:
+        name = text.partition(":")[0].strip()
+        if name in PROMISELESS:
+            raise ParameterError(
+                f"{name} promises nothing that could be checked", fix="leave it out"
+            )
+        if blind and name in NEEDS_MEANING:
+            raise ParameterError(
+                f"{name} cannot be judged without a source of relatedness",
+                fix="name one with relatedness (--relatedness), or leave it out",
+            )
+
+
+def with_original(run: RunRecord, original: RunRecord | None) -> RunRecord:
+    """Return a run with what each of its attackers gets from the original data.
+
+    >>> from setveil.audit.results import RunRecord
+    >>> run = RunRecord(id="1", name="x", title="x", method="x", params={})
+    >>> with_original(run, None) == run
+    True
+    """
+    known = {} if original is None else {each.family: each.rate for each in original.adversaries}
+
+    def before(each: Adversary) -> Rate | None:
+        role = role_of(find("attack", each.attack).target)
+        findings = () if role is None else role.findings
+        if any(finding.figure == each.figure and finding.outright for finding in findings):
+            return Rate.counted(1.0)
+        return known.get(each.family)
+
+    return replace(
+        run, adversaries=tuple(replace(each, raw=before(each)) for each in run.adversaries)
+    )
+
+
+def checked_items(
+    table: TransactionTable, taxonomy: Taxonomy | None, sensitive: Iterable[str]
+) -> tuple[str, ...]:
+    """Refuse records without items and sensitive items that do not occur; return these, sorted.
+
+    >>> from setveil import TransactionTable
+    >>> checked_items(TransactionTable.from_rows([["flu", "HIV"]]), None, ["HIV", "flu"])
+    ('HIV', 'flu')
+    """
+    if not len(table) or not len(table.items):
+        raise InputError("the data has no items", fix="check the file")
+    secret = tuple(sorted(set(sensitive)))
+    supports = table.supports()
+    unknown = [
+        item
+        for item in secret
+        if item not in table.vocabulary or not supports[table.vocabulary.number(item)]
+    ]
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} sensitive items do not occur in the data: {', '.join(unknown[:5])}",
+            fix="check their spelling, or leave them out",
+        )
+    if taxonomy is not None:
+        tree_over(table, taxonomy, secret)
+    return secret
+
+
+def checked_sources(relatedness: Sequence[str], table: TransactionTable) -> tuple[str, ...]:
+    """Refuse before any work a source of relatedness that cannot be used: each is made once.
+
+    >>> from setveil import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu"]])
+    >>> checked_sources(["release", "release"], table)
+    ('release',)
+    >>> checked_sources(["glove"], table)
+    Traceback (most recent call last):
+    setveil.errors.ParameterError: glove needs to know where. To fix: write glove:FILE.
+    """
+    from setveil.relatedness import parse_relatedness  # noqa: PLC0415  (start-up time)
+    from setveil.release import publish_suppressed  # noqa: PLC0415
+
+    sources = tuple(dict.fromkeys(relatedness))
+    if any(spec != WITHIN for spec in sources):
+        shown, _ = publish_suppressed(table, [True] * table.n_items)
+        for spec in sources:
+            parse_relatedness(spec, release=shown)
+    return sources
+
+
+def job_of(case: Case, setting: Setting) -> Job:
+    """Return a setting with the id of its run: a hash of all that this depends on."""
+    content = {
+        "data": case.data,
+        "seed": case.seed,
+        "attacks": None if case.attacks is None else sorted(case.attacks),
+        "relatedness": [[spec, *stamps(spec)] for spec in case.relatedness],
+        "known": list(case.known),
+        "workload": [list(items) for items in case.workload],
+        "targets": {risk: case.criteria.limit(risk) for risk in RISKS},
+        "method": setting.method,
+        "params": setting.params,
+    }
+    number = number_of([case.data, setting.method, setting.params])
+    return Job(id=run_id(content), setting=setting, number=number)
+
+
+def stamps(spec: str) -> list[list[Any]]:
+    """Return size and time of the files that a source of relatedness names.
+
+    >>> stamps("release"), stamps("corpus:nowhere.index")
+    ([], [['nowhere.index', None]])
+    """
+    from setveil.relatedness.base import named_places  # noqa: PLC0415  (start-up time)
+
+    found: list[list[Any]] = []
+    for place in named_places(spec):
+        try:
+            state = Path(place).stat()
+            found.append([place, state.st_size, state.st_mtime_ns])
+        except OSError:
+            found.append([place, None])
+    return found
+
+
+def profile_of(case: Case) -> dict[str, Any]:
+    """Return what is said of the records; before the runs, whose time ends for the report."""
+    from setveil.measure.profile import profile  # noqa: PLC0415  (start-up time)
+
+    found = profile(case.table, rng=np.random.default_rng(case.seed))
+    return {**plain(found.as_dict()), "sentences": found.sentences()}

@@ -1,0 +1,259 @@
+"""Folders for recipients: written whole or not at all, and checked against their certificate.
+
+A folder of this kind holds ``certificate.json``, which names every other file with its hash, the
+release itself in ``release/`` and whatever stands beside it. It is built beside its place and
+renamed; a run that is killed leaves the old folder, the new one or none, never a part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from setveil.core.files import ENDING, locked_if_free, shown_name
+from setveil.core.untrusted import open_file, parse_json, read_file
+from setveil.errors import InputError, ReleaseError
+from setveil.release.store import MANIFEST, listed, load_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+CERTIFICATE = "certificate.json"
+RELEASE = "release"
+"""Where the release lies in a folder for recipients."""
+MARK = "certificate"
+"""What the field ``setveil`` of a certificate says."""
+BLOCK = 1 << 20
+
+
+def find_release(folder: str | os.PathLike[str]) -> Path:
+    """Return the release of a folder for recipients; any other directory is its own release.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "release").mkdir()
+    ...     Path(folder, "certificate.json").touch()
+    ...     Path(folder, "release", "manifest.json").touch()
+    ...     find_release(folder).name
+    'release'
+    """
+    path = Path(folder)
+    return path / RELEASE if is_public_folder(path) else path
+
+
+def is_public_folder(folder: Path) -> bool:
+    """Tell whether this is a folder for recipients, and not a release by itself.
+
+    >>> is_public_folder(Path("nowhere"))
+    False
+    """
+    inner = folder / RELEASE / MANIFEST
+    return not (folder / MANIFEST).exists() and (folder / CERTIFICATE).exists() and inner.exists()
+
+
+def read_certificate(folder: Path) -> dict[str, Any]:
+    """Return the certificate of a folder, with its list of files checked for its shape."""
+    where = str(folder / CERTIFICATE)
+    fix = "ask the owner of the data for the whole folder again"
+    try:
+        found = parse_json(read_file(folder / CERTIFICATE, inside=folder))
+    except (OSError, ValueError, RecursionError):
+        raise ReleaseError("the certificate cannot be read", where=where, fix=fix) from None
+    except InputError as error:
+        raise ReleaseError(error.what, where=where, fix=error.fix) from None
+    files = found.get("files") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or found.get("setveil") != MARK or not isinstance(files, dict):
+        raise ReleaseError("this is no certificate of setveil", where=where, fix=fix)
+    if not all(isinstance(digest, str) for digest in files.values()):
+        raise ReleaseError("the certificate is damaged at 'files'", where=where, fix=fix)
+    return found
+
+
+def folder_faults(folder: Path) -> tuple[list[str], list[str]]:
+    """Compare a folder for recipients with its certificate.
+
+    Returns
+    -------
+    tuple of two lists of str
+        The files that the certificate does not name, and those that are missing or differ from
+        what it says.
+    """
+    hashes = read_certificate(folder)["files"]
+    there = {name for name in _names(folder) if name != CERTIFICATE}
+    changed = [name for name in hashes if name not in there]
+    changed += [name for name in there & set(hashes) if _hash_of(folder, name) != hashes[name]]
+    return sorted(there - set(hashes)), sorted(changed)
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """Yield the names of all files below a folder; links and other special files too."""
+    for path in folder.rglob("*") if folder.is_dir() else ():
+        if path.is_symlink() or not path.is_dir():
+            yield path.relative_to(folder).as_posix()
+
+
+def _hash_of(folder: Path, name: str) -> str:
+    digest = hashlib.sha256()
+    try:
+        with open_file(folder / name, inside=folder) as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+    except (OSError, InputError):  # a link, a pipe, not to be read: not what the certificate means
+        return ""
+    return digest.hexdigest()
+
+
+def release_files(folder: Path) -> dict[str, bytes]:
+    """Return the files of a release by name, and nothing else that lies in its directory."""
+    file = load_manifest(folder).file
+    data = folder / file
+    names = [MANIFEST]
+    names += [f"{file}/{part.name}" for part in data.iterdir()] if data.is_dir() else [file]
+    return {name: read_file(folder / name, inside=folder) for name in sorted(names)}
+
+
+def file_hashes(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of each file, by name.
+
+    >>> file_hashes({"a.csv": b""})["a.csv"][:8]
+    'e3b0c442'
+    """
+    return {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)}
+
+
+def write_folder(target: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write a folder of files; it appears whole or not at all.
+
+    Parameters
+    ----------
+    target
+        Where to. What is there is replaced: ask :func:`check_replaceable` first.
+    files
+        The content of each file, by its path inside the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     write_folder(Path(place, "out"), {"data/a.csv": b"x", "README.md": b"y"})
+    ...     sorted(path.name for path in Path(place).rglob("*"))
+    ['README.md', 'a.csv', 'data', 'out']
+    """
+    place = Path(os.path.realpath(target))
+    with _write_errors(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(place)
+        with _staged_folder(place) as staged:
+            for name, content in files.items():
+                file = staged / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with file.open("xb") as out:
+                    out.write(content)
+                    out.flush()
+                    os.fsync(out.fileno())
+            _move(staged, place)
+
+
+def check_replaceable(folder: Path, known: Collection[str] = ()) -> None:
+    """Refuse to replace a folder that holds anything but an earlier output.
+
+    That is what its certificate names, or files of the names in `known`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, "visits.csv").touch()
+    ...     check_replaceable(Path(folder))
+    Traceback (most recent call last):
+    setveil.errors.ReleaseError: ...: the folder holds other files (visits.csv)...
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ReleaseError("this is not a folder", where=str(folder), fix="name another place")
+    others = unknown_files(folder, known)
+    if others:
+        raise ReleaseError(
+            f"the folder holds other files ({listed(others)}), which would be lost",
+            where=str(folder),
+            fix="move them elsewhere, or name a new folder",
+        )
+
+
+def unknown_files(folder: Path, known: Collection[str] = ()) -> list[str]:
+    """Return the files below a folder that neither its certificate nor `known` names, sorted.
+
+    >>> unknown_files(Path("nowhere"))
+    []
+    """
+    if (folder / CERTIFICATE).is_file():
+        with suppress(ReleaseError):
+            known = {CERTIFICATE, *read_certificate(folder)["files"], *known}
+    return sorted(name for name in _names(folder) if name not in known)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that :func:`write_folder` wrote; it goes whole, in one step."""
+    check_replaceable(folder)
+    with _write_errors(folder):
+        aside = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
+        folder.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def _write_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ReleaseError(
+            f"cannot write the folder: {error.strerror or error}",
+            where=shown_name(folder),
+            fix="check the place, its permissions and the space left",
+        ) from None
+
+
+@contextmanager
+def _staged_folder(place: Path) -> Iterator[Path]:
+    """Make a folder beside its place, locked while it is filled; what is left of it is removed."""
+    staged = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
+    staged.mkdir()
+    try:
+        with locked_if_free(staged):
+            yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _move(staged: Path, place: Path) -> None:
+    """Rename a folder to its place; one that is there goes aside first, and back on an error."""
+    aside = staged.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
+    replaced = place.exists()
+    if replaced:
+        place.rename(aside)
+    try:
+        staged.rename(place)
+    except BaseException:
+        if replaced:
+            aside.rename(place)
+        raise
+    if replaced:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove the folders that killed processes left beside a place."""
+    pattern = re.compile(rf"\.{re.escape(place.name)}{ENDING}", re.DOTALL)
+    for path in list(place.parent.iterdir()):
+        if pattern.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            with locked_if_free(path) as free:
+                if free:
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+def certificate_hash(folder: Path) -> str:
+    """Return the SHA-256 of the certificate of a folder: it stands for all its files."""
+    return _hash_of(folder, CERTIFICATE)

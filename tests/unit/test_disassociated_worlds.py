@@ -1,5 +1,6 @@
 """The four verbs of disassociated releases against all worlds of small ones."""
 
+import time
 from collections import Counter
 from itertools import combinations
 
@@ -157,3 +158,18 @@ def test_pairs_inside_a_chunk_are_exact():
     release, _ = publish([["a", "b"], ["a", "b"], ["a", "c"]], ([0, 1, 2], ["ab"], "c"))
     for items in combinations("ab", 2):
         assert (release.support_bounds(items).low, release.support_bounds(items).high) == (2, 2)
+
+
+@pytest.mark.parametrize("large", [chunk_sampling.LARGE, 0], ids=["counted", "walked"])
+def test_a_large_cluster_with_barely_enough_items_is_drawn_in_seconds(monkeypatch, large):
+    monkeypatch.setattr(chunk_sampling, "LARGE", large)
+    rows = [[f"item{place % 40:02}", f"item{(7 * place) % 40:02}"] for place in range(1000)]
+    domains = [[f"item{place:02}"] for place in range(39)]
+    release, _ = publish(rows, (list(range(1000)), domains, ["item39"]))
+    begun = time.process_time()
+    world = release.sample_world(np.random.default_rng(0))
+    assert time.process_time() - begun < 10
+    assert min(world.lengths) >= 1
+    shown = Counter(item for row in rows for item in set(row) if item != "item39")
+    found = Counter(item for row in world for item in row if item != "item39")
+    assert found == shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,10 @@ WIDE = 200
 """From so many slots on, slots are drawn bag by bag and not all bags at once."""
 
 STEPS = 50
-"""Steps of the random walk for each piece of a joint cluster."""
+"""Steps of the random walk for each piece."""
+
+LARGE = 10_000_000
+"""Pieces times slots from which on a cluster is walked through instead of counted out."""
 
 
 class Bags:
@@ -63,6 +65,11 @@ class Bags:
     def pieces(self, bag: int) -> range:
         """Return the pieces of a bag."""
         return range(int(self.offsets[bag]), int(self.offsets[bag + 1]))
+
+    def work(self, cluster: int) -> int:
+        """Return how many pieces there are for the slots of a cluster, times these slots."""
+        pieces = sum(len(self.pieces(bag)) for bag in self.of(cluster, cluster + 1))
+        return pieces * int(self.release.sizes[cluster])
 
     def draw(self, chosen: Int64Array, rng: np.random.Generator) -> None:
         """Put the pieces of each chosen bag into distinct slots of its run, all alike likely."""
@@ -112,7 +119,7 @@ def sample(release: DisassociatedRelease, rng: np.random.Generator) -> Transacti
     extra: list[tuple[int, int]] = []
     for b in np.flatnonzero(pending | thin).tolist():
         first, last = blocks[b].tolist()
-        if pending[b] and last == first + 1:
+        if pending[b] and last == first + 1 and bags.work(first) <= LARGE:
             cover(bags, first, rng)
             continue
         extra += _lay_apart(bags, first, last, rng)
@@ -140,39 +147,60 @@ def cover(bags: Bags, cluster: int, rng: np.random.Generator) -> None:
     """Place the pieces of one cluster so that no record is empty; all such ways alike likely.
 
     Bag after bag, it is drawn how many of its slots hold something already, by the number of ways
-    in which the bags after it can then fill the rest.
+    in which the bags after it can then fill the rest. These numbers have thousands of digits, so
+    that their logarithms are kept.
     """
     n = int(bags.release.sizes[cluster])
     chosen = bags.of(cluster, cluster + 1)
     sizes = [len(bags.pieces(bag)) for bag in chosen]
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
     # ways[j][u]: in how many ways the bags from j on fill the n - u slots that are empty.
-    ways = [[0] * n + [1]]
+    ways = [np.append(np.full(n, -np.inf), 0.0)]
     for size in reversed(sizes):
-        after = ways[-1]
-        ways.append(
-            [
-                sum(
-                    comb(u, size - new) * comb(n - u, new) * after[u + new]
-                    for new in range(max(size - u, 0), min(size, n - u) + 1)
-                )
-                for u in range(n + 1)
-            ]
-        )
+        after, here = ways[-1], np.full(n + 1, -np.inf)
+        for new in range(size + 1):
+            rows = slice(size - new, n - new + 1)
+            more = _ways_to_fill(factorials, rows, size, new) + after[size : n + 1]
+            here[rows] = np.logaddexp(here[rows], more)
+        ways.append(here)
     ways.reverse()
     slots = rng.permutation(n) + int(bags.release.cluster_starts[cluster])
     used = 0  # the first so many of `slots` hold something
     for bag, size, after in zip(chosen, sizes, ways[1:], strict=True):
         choices = range(max(size - used, 0), min(size, n - used) + 1)
-        weights = [
-            comb(used, size - new) * comb(n - used, new) * after[used + new] for new in choices
-        ]
-        total = sum(weights)
-        new = int(rng.choice(choices, p=[weight / total for weight in weights]))
+        logs = np.array(
+            [
+                _ways_to_fill(factorials, slice(used, used + 1), size, new)[0] + after[used + new]
+                for new in choices
+            ]
+        )
+        weights = np.exp(logs - logs.max())
+        new = int(rng.choice(choices, p=weights / weights.sum()))
         again = rng.choice(slots[:used], size - new, replace=False)
         # The slots behind are in random order: the next ones are as good as any.
         taken = np.concatenate([again, slots[used : used + new]]).astype(np.int64)
         bags.slot[bags.offsets[bag] : bags.offsets[bag + 1]] = rng.permutation(taken)
         used += new
+
+
+def _ways_to_fill(
+    factorials: npt.NDArray[np.float64], used: slice[int, int], size: int, new: int
+) -> npt.NDArray[np.float64]:
+    """Return in how many ways a bag of `size` pieces takes `new` empty slots, as logarithms.
+
+    A row for each number of slots that are used already; `factorials` has the logarithms of 0! to
+    n!, where n is the number of all slots.
+    """
+    n = len(factorials) - 1
+    number = used.stop - used.start
+    old = size - new
+    empty = n - used.start  # as many at first, then one less in each row
+    among_used = factorials[used] - factorials[used.start - old : used.start - old + number]
+    among_empty = factorials[empty - number + 1 : empty + 1]
+    among_empty = among_empty - factorials[empty - new - number + 1 : empty - new + 1]
+    found: npt.NDArray[np.float64]
+    found = among_used + among_empty[::-1] - factorials[old] - factorials[new]
+    return found
 
 
 def _lay_apart(

@@ -437,9 +437,10 @@ class DisassociatedRelease(ShowsRecords):
         The sub-records of each chunk go to distinct records of its clusters, each term of a term
         chunk to one record of its cluster; all such placements that leave no record empty are
         equally likely. Where one record for each term cannot fill a cluster, everything is laid
-        apart, and each record still empty gets one term of its cluster at random. In a joint
-        cluster that hundreds of draws leave with an empty record, a long random walk through
-        these placements takes their place: there the distribution is only approximately uniform.
+        apart, and each record still empty gets one term of its cluster at random. In a joint or
+        very large cluster that hundreds of draws leave with an empty record, a long random walk
+        through these placements takes their place: there the distribution is only approximately
+        uniform.
         """
         from setveil.release.chunk_sampling import sample  # noqa: PLC0415
 

@@ -130,12 +130,12 @@ def killed(folder: Path, case: Case) -> list[Row]:
 
 
 def timeless(found: Any) -> Any:  # noqa: ANN401  (JSON)
-    """Return what an audit found without its timings and the place of its report."""
+    """Return what an audit found without its timings and the places of its files."""
     if isinstance(found, dict):
         return {
             name: timeless(value)
             for name, value in found.items()
-            if name not in {"seconds", "report"}
+            if name not in {"seconds", "report", "publish"}
         }
     return [timeless(value) for value in found] if isinstance(found, list) else found
 

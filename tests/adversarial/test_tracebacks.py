@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from setveil import cli, errors
 from setveil.attack import load_guess
-from setveil.audit.store import Store, load_audit
+from setveil.audit.store import VERSION, Store, load_audit
 from setveil.core.untrusted import parse_json
 from setveil.data import Taxonomy
 from setveil.data.itemset_lists import read_itemsets
@@ -227,8 +227,8 @@ ATTACK = (*RUN, "adversaries", 0)
     ("path", "value"),
     [
         (("title",), []),
-        (("target",), "0.1"),
-        (("target",), Raw("1e999")),
+        (("criteria", "target"), "0.1"),
+        (("criteria", "target"), Raw("1e999")),
         (("reasons",), [[]]),
         (("notes",), "abc"),
         (("recommended",), {}),
@@ -294,7 +294,7 @@ def test_the_largest_seed_is_no_damage(tmp_path):
 def test_a_damaged_run_is_made_again(tmp_path, run):
     case = audits.seeds(None)[0]
     place(case, tmp_path)
-    content = {"setveil": "run", "version": 2, "release": None, "run": run}
+    content = {"setveil": "run", "version": VERSION, "release": None, "run": run}
     (tmp_path / audits.RUN.format(case.options["id"])).write_bytes(as_json(content))
     store = Store.opened(tmp_path)
     assert store.finished(case.options["id"], case.options["name"]) is None

@@ -147,7 +147,7 @@ def test_a_guess_on_standard_output_is_all_that_is_there(published):
     refused = published.run("attack", "rba", published.release, "-o", "-", *options, "--json")
     assert refused.exit_code == 2
     assert "cannot both go to standard output" in refused.stderr
-    assert not refused.stdout
+    assert json.loads(refused.stdout)["error"]["exit_code"] == 2
 
 
 def test_a_guess_about_another_release_is_refused(published):

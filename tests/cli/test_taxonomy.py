@@ -125,7 +125,10 @@ def test_wrong_use(clinic, monkeypatch, args, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr
-    assert result.stdout == ""
+    if "--json" in args:
+        assert message in json.loads(result.stdout)["error"]["what"]
+    else:
+        assert result.stdout == ""
     assert clinic.names() == before
 
 

@@ -82,5 +82,8 @@ def test_wrong_use_exits_with_2_and_writes_nothing(notes, monkeypatch, options, 
     assert result.exit_code == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
-    assert result.stdout == ""
+    if "--json" in options:
+        assert said in json.loads(result.stdout)["error"]["what"]
+    else:
+        assert result.stdout == ""
     assert notes.names() == before

@@ -21,6 +21,7 @@ DONE = "done"
 FAILED = "failed"
 SKIPPED = "skipped"
 INAPPLICABLE = "inapplicable"
+STATES = (DONE, FAILED, SKIPPED, INAPPLICABLE)
 
 PUBLISH = "publish"
 WITH_CARE = "publish-with-care"
@@ -196,6 +197,16 @@ class Criteria:
     def limit(self, risk: str) -> float:
         """Return the largest acceptable gain of an attack that shows this risk."""
         return self.targets.get(risk, self.target)
+
+
+def _criteria(found: object) -> Criteria:
+    """Read what a release must reach, or refuse what is none."""
+    try:
+        if isinstance(found, dict) and misfit(found, Criteria) is None:
+            return Criteria(**found)
+    except ParameterError:
+        pass
+    raise InputError("the audit is damaged at 'criteria'", fix="audit again")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -438,8 +449,10 @@ class RunRecord:
             promise=PromiseText | None,
             witnesses=list[WitnessText | str],
             figures=NotedFigures,
-            adversaries=list[Any],
+            adversaries=list[dict[str, Any]],
         )
+        if found.get("state", DONE) not in STATES:
+            raise InputError("the audit is damaged at 'state'", fix="audit again")
         tried = tuple(Adversary.from_json(each) for each in found.get("adversaries", ()))
         missing = tuple(found.get("missing", ()))
         return cls(**{**found, "adversaries": tried, "missing": missing})
@@ -598,6 +611,7 @@ class AuditResult:
         _check(
             found,
             cls,
+            criteria=dict[str, Any],
             settings=SettingsText,
             runs=list[dict[str, Any]],
             original=dict[str, Any] | None,
@@ -614,7 +628,7 @@ class AuditResult:
         return cls(
             **{
                 **found,
-                "criteria": Criteria(**found["criteria"]),
+                "criteria": _criteria(found.get("criteria")),
                 "runs": tuple(RunRecord.from_json(run) for run in found["runs"]),
                 "original": None if original is None else RunRecord.from_json(original),
                 **{name: tuple(found.get(name, ())) for name in texts},

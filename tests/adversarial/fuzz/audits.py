@@ -9,7 +9,7 @@ from tests.adversarial.fuzz.campaign import Case, Target
 from tests.adversarial.fuzz.mutation import change_bytes, change_tree, json_text
 from tests.unit import audit_results
 
-from setveil.audit.store import Store, load_audit
+from setveil.audit.store import VERSION, Store, load_audit
 from setveil.cli.report import _text
 from setveil.errors import SetveilError
 
@@ -38,10 +38,10 @@ def seeds(_: Path) -> list[Case]:
 def _stored(result: AuditResult) -> Case:
     run = result.runs[0]
     contents: dict[str, Any] = {
-        FILE: {"setveil": "audit", "version": 2, **result.to_json()},
+        FILE: {"setveil": "audit", "version": VERSION, **result.to_json()},
         RUN.format(run.id): {
             "setveil": "run",
-            "version": 2,
+            "version": VERSION,
             "release": None,
             "run": run.to_json(),
         },

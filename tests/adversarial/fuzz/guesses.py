@@ -12,6 +12,7 @@ from tests.adversarial.fuzz.releases import TABLE, anonymized
 
 from setveil.attack import (
     RA,
+    Inference,
     Intersection,
     Linkage,
     NoiseFilter,
@@ -21,7 +22,7 @@ from setveil.attack import (
 )
 from setveil.attack.guess import KINDS
 from setveil.attack.prior import Prior
-from setveil.measure import draw_targets, score
+from setveil.measure import draw_questions, draw_targets, score
 from setveil.measure.examples import examples_of
 from setveil.measure.score import flat
 from setveil.registry import entries
@@ -35,6 +36,7 @@ RELEASE_OF = {
     "elimination": "coat",
     "reassociation": "disassociate",
     "linkage": "coherence",
+    "inference": "coherence",
     "intersection": "suppress-control",
     "noise": "select-a-size",
     "public-records": "select-a-size",
@@ -49,6 +51,10 @@ def _guesses() -> list[Any]:
         RA().run(release["elimination"]),
         Prior().run(release["reassociation"]),
         Linkage(k=2).run(release["linkage"], targets=draw_targets(TABLE, m=2, sample=4)),
+        Inference().run(
+            release["inference"],
+            targets=draw_questions(TABLE, sensitive=["hiv"], m=2, sample=4),
+        ),
         Intersection(k=2).run(
             release["intersection"],
             targets=draw_targets(TABLE, m=2, sample=4),

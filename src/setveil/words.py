@@ -161,7 +161,9 @@ def of_thousand(share: float, *, rounding: str = ROUND_CEILING) -> int:
     >>> of_thousand(0.069), of_thousand(0.0171), of_thousand(0.0171, rounding=ROUND_FLOOR)
     (69, 18, 17)
     """
-    return int((Decimal(repr(float(share))) * 1000).quantize(Decimal(1), rounding, EVERY_DIGIT))
+    # Twelve digits: 1/200 may be 0.004999999999999999, and is 5 of 1,000.
+    exact = Decimal(repr(round(float(share), 12)))
+    return int((exact * 1000).quantize(Decimal(1), rounding, EVERY_DIGIT))
 
 
 def in_thousand(share: float, *, rounding: str = ROUND_CEILING) -> str:

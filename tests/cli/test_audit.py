@@ -61,6 +61,30 @@ def test_each_of_the_four_answers_has_its_exit_code(audit, clinic, options, code
     assert "--target" not in result.stdout  # a higher risk is never advised
 
 
+def test_an_earlier_publication_never_stands_beside_another_answer(audit, clinic):
+    publish = clinic.folder / "audit" / "publish"
+    assert audit(*LAX).exit_code == 0
+    assert publish.exists()
+    report = clinic.folder / "audit" / "private" / "report.html"
+    report.unlink()
+    report.mkdir()  # so that the report cannot be written
+    assert audit("--target", 0).exit_code == 2
+    assert not publish.exists()
+    report.rmdir()
+    assert audit(*LAX).exit_code == 0
+    again = audit("--target", 0, "--quiet")
+    assert again.exit_code == 1
+    assert f"{publish} from an earlier run was removed" in again.stderr
+    assert not publish.exists()
+
+
+def test_too_few_people_are_told_before_any_trial(audit):
+    result = audit("--target", 0.001)
+    warning = result.stderr.index("warning: There are only")
+    assert "so that hardly any release can pass" in result.stderr
+    assert warning < result.stderr.index("[1/")
+
+
 def test_json_is_the_whole_result(audit, clinic):
     result = audit(*LAX, "--json", "--quiet")
     assert result.stderr == ""
@@ -114,6 +138,9 @@ def test_settings_come_from_a_file_and_options_win(audit, clinic):
         (["--missing", "maybe"], "missing is 'maybe'"),
         (["--sensitive-share", 7], "share of sensitive items is 7"),
         (["--attacks", "gossip"], "no attack 'gossip'"),
+        (["--attacks", ""], "--attacks names nothing"),
+        (["--methods", " "], "--methods names nothing"),
+        (["--min-k", 1_000_000], "there are only"),
     ],
 )
 def test_wrong_use_is_one_message(audit, options, message):

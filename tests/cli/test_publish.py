@@ -25,7 +25,7 @@ def adversary(rate, **rest):
     said = {
         "attack": "linkage",
         "params": {"m": 2, "path": "/home/owner/corpus"},
-        "knows": "how words are related: corpus:/home/owner/secret-notes.index",
+        "knows": "how words are related:/home/owner/secret-notes.index",
         "risk": "linkage",
         "figure": "named",
         "rate": Rate(value=rate, low=rate * 0.9, high=rate * 1.1, exact=False),
@@ -136,7 +136,49 @@ def test_nothing_of_the_owner_is_published(folder):
     for name, content in published(folder).items():
         for secret in SECRETS:
             assert secret.encode() not in content, (name, secret)
-    assert b"how words are related: corpus" in published(folder)["certificate.json"]
+    assert b"how words are related" in published(folder)["certificate.json"]
+
+
+def test_a_changed_audit_publishes_nothing(folder):
+    file = folder / "private" / "audit.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "answer": "do-not-publish"}))
+    assert run("publish", folder).exit_code == 1
+    opened = next(each for each in content["runs"] if each["name"] == "open")
+    opened["adversaries"] = []
+    file.write_text(json.dumps(content))
+    assert run("publish", folder, "open").exit_code != 0
+    opened["adversaries"] = [adversary(0.01).to_json()]
+    file.write_text(json.dumps(content))
+    told = run("publish", folder, "open")
+    assert told.exit_code == 2
+    assert "not the one that the audit judged" in told.stderr
+    assert not (folder / "publish").exists()
+
+
+def test_a_folder_for_recipients_is_no_place_for_an_export(folder):
+    assert run("publish", folder).exit_code == 0
+    before = published(folder)
+    out = folder / "publish"
+    told = run("export", folder / "private" / "candidates" / "open", "-o", out, "--force")
+    assert told.exit_code == 2
+    assert published(folder) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"promise": None},
+        {"promise": {"name": "k-anonymity", "params": {"k": 500}}},
+        {"data": {}},
+    ],
+)
+def test_a_certificate_that_contradicts_its_release_is_found(folder, change):
+    assert run("publish", folder).exit_code == 0
+    file = folder / "publish" / "certificate.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    told = json.loads(run("verify", folder / "publish", "--json").stdout)
+    assert told["changed_files"] == ["certificate.json"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +194,7 @@ def test_what_may_not_be_published_is_not(folder, name, code, reason):
     before = published(folder)
     result = run("publish", folder, name)
     assert result.exit_code == code
-    assert reason in result.stdout
+    assert reason[1:] in result.stdout
     assert published(folder) == before
     told = json.loads(run("publish", folder, name, "--json").stdout)
     assert told["publish"] is None
@@ -194,7 +236,7 @@ def test_without_a_recommendation_the_answer_of_the_audit_counts(folder):
         store.keep_result(negative)
         told = run("publish", folder)
         assert told.exit_code == code
-        assert "No run is recommended" in told.stdout
+        assert "The audit recommends no release" in told.stdout
         assert publish_recommended(store, negative) is None
         assert not (folder / "publish").exists()  # the earlier verdict no longer holds
 

@@ -38,6 +38,7 @@ CERTIFICATE = Certificate(
     check="each of 5 distinct records occurs at least once",
     attacks=(
         AttackLine(
+            label="Link a person to their record",
             risk="singling_out",
             attack="linkage",
             knows="two items of a person",
@@ -47,6 +48,7 @@ CERTIFICATE = Certificate(
             tested=1000,
         ),
         AttackLine(
+            label="Link a person to their record",
             risk="inference",
             attack="rba",
             knows="how words are related: corpus:/home/owner/secret-notes.index",
@@ -202,7 +204,7 @@ def test_rates_are_never_rounded_in_favour_of_the_release(tmp_path):
     assert "18 of 1,000 (11 to 27)" in page
     assert "guessing: 1 of 1,000" in page
     assert told["attacks"][1]["right"] is None
-    assert told["attacks"][1]["knows"] == "how words are related: corpus"
+    assert told["attacks"][1]["knows"] == "how words are related"
 
 
 def test_names_are_shown_as_text(tmp_path):

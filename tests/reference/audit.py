@@ -28,13 +28,23 @@ def rarest(rows, m, hidden=()):
 
 
 def chance_in_row(row, item, above):
-    """Return the chance that a row holds an item: each node above it is one of its leaves."""
-    if item in row:
-        return 1.0
-    absent = 1.0
-    for node, leaves in above.get(item, ()):
-        absent *= (1 - 1 / leaves) ** (node in row)
-    return 1 - absent
+    """Return the chance that a row holds an item: its nodes stand for different leaves.
+
+    The most specific node chooses first, among the leaves that no other has taken.
+    """
+    below = [
+        sorted(leaf for leaf, nodes in above.items() if name in dict(nodes)) or [name]
+        for name in row
+    ]
+
+    def absent(rest, taken):
+        if not rest:
+            return 1.0
+        free = [leaf for leaf in rest[0] if leaf not in taken]
+        kept = [leaf for leaf in free if leaf != item]
+        return sum(absent(rest[1:], {*taken, leaf}) for leaf in kept) / len(free)
+
+    return 1 - absent(sorted(below, key=len), set())
 
 
 def candidates(published, known, above, elsewhere=0.0):

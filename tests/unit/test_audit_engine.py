@@ -310,9 +310,9 @@ def test_an_attack_is_what_it_says_and_scores_as_by_hand():
         if (one.params["m"], one.params["knowledge"]) == (2, "random")
     )
     singled, found = attack_release(attacker, run, TABLE, seed=1, number=2, criteria=Criteria())
-    assert found.params["sample"] == 1000
+    assert found.params["sample"] == 300
     method = find("attack", "linkage").target(**found.params)
-    targets = draw_targets(TABLE, m=2, sample=1000, rng=np.random.default_rng([1, 2]))
+    targets = draw_targets(TABLE, m=2, sample=300, rng=np.random.default_rng([1, 2]))
     guess = method.run(run.release, targets=targets, taxonomy=run.taxonomy)
     rates = score(guess, release=run.release, original=TABLE, key=run.key)
     assert found.rate.value == pytest.approx(rates["named"].value)

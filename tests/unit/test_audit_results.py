@@ -53,13 +53,32 @@ def test_the_worst_attack_is_the_one_that_may_gain_most():
     assert again.chosen == run
 
 
-def test_of_equal_attackers_the_one_who_knows_most_speaks():
-    few, many = (
-        Adversary(attack="linkage", knows=knows, rate=Rate.counted(0.5)) for knows in ("1", "3")
+def test_of_equal_attackers_the_first_who_knows_most_speaks():
+    many, few = (
+        Adversary(attack="linkage", knows=knows, rate=Rate.counted(0.5)) for knows in ("3", "1")
     )
-    run = RunRecord(id="1", name="x", title="x", method="x", params={}, adversaries=(few, many))
+    run = RunRecord(id="1", name="x", title="x", method="x", params={}, adversaries=(many, few))
     assert run.worst is many
     assert run.risks == {"linkage": many}
+    assert run.furthest == [many]
+
+
+def test_a_wide_interval_decides_and_the_attack_that_got_furthest_is_shown():
+    wide, far, pieces = (
+        Adversary(attack=attack, label=label, rate=Rate(value=value, low=0, high=high, exact=False))
+        for attack, label, value, high in (
+            ("linkage", "Link", 0.0, 0.3),
+            ("linkage", "Link", 0.1, 0.2),
+            ("prior", "Pieces", 0.05, 0.06),
+        )
+    )
+    run = RunRecord(
+        id="1", name="x", title="x", method="x", params={}, adversaries=(wide, far, pieces)
+    )
+    assert (run.worst, run.risk) == (wide, 0.3)
+    assert run.furthest == [far, pieces]
+    shown = run.to_json()["risk"]["furthest"]
+    assert [each["rate"]["value"] for each in shown] == [0.1, 0.05]
 
 
 def test_each_risk_has_its_worst_deciding_attack_in_json():
@@ -78,7 +97,7 @@ def test_each_risk_has_its_worst_deciding_attack_in_json():
     assert run.risks == {"linkage": high, "inference": other}
     assert run.risk == 0.4
     said = run.to_json()["risk"]
-    assert set(said) == {"worst", "linkage", "inference"}
+    assert set(said) == {"worst", "linkage", "inference", "furthest"}
     assert (said["worst"], said["linkage"]["rate"]["value"]) == (0.4, 0.2)
     assert RunRecord.from_json(run.to_json()) == run
     row = AuditResult(title="", runs=(run,)).to_frame().row(0, named=True)

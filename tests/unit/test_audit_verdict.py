@@ -13,7 +13,7 @@ from setveil.audit.results import (
     RISKS,
     WITH_CARE,
 )
-from setveil.audit.verdict import POSITIVE, conclude, judge_run, risk_sentence
+from setveil.audit.verdict import POSITIVE, closest, conclude, foresee, judge_run, risk_sentence
 from setveil.measure import Rate
 
 PROMISE = {
@@ -109,6 +109,39 @@ def test_attackers_who_know_more_stand_beside():
     assert judge_run(only, Criteria()).answer == NOT_DECIDED
 
 
+def test_of_equal_risks_the_smaller_loss_comes_closest():
+    dear = record("dear", risk=0.1800, loss=0.9)
+    cheap = record("cheap", risk=0.1801, loss=0.2)
+    assert closest([dear, cheap], Criteria()) == cheap
+
+
+def test_trials_that_pass_with_care_pass_as_well():
+    runs = [record("best"), record("careful", loss=0.6)]
+    assert conclude(runs, Criteria()).reasons[0] == (
+        "2 of 2 trials pass. This is the only one that needs no care."
+    )
+
+
+def test_a_search_with_all_freedom_is_not_advised_again():
+    runs = [record("open", risk=0.5)]
+    assert any("harden" in step for step in conclude(runs, Criteria()).next_steps)
+    assert not any("harden" in step for step in conclude(runs, Criteria(), free=True).next_steps)
+
+
+@pytest.mark.parametrize("number", [1, 17, 29, 35, 36, 300])
+def test_too_few_people_are_foreseen_by_the_interval_of_nothing_found(number):
+    said = foresee(Criteria(), people=1000, holders=number)
+    least = Rate.sampled(0, number).high
+    assert bool(said) == (least > 0.1)
+    assert all("inference" in each for each in said)
+    assert len(foresee(Criteria(), people=number, holders=None)) == (least > 0.1)
+    runs = [record("unclear", adversaries=(linkage(0.18, low=0, risk="inference"),))]
+    steps = conclude(runs, Criteria(), foreseen=said).next_steps
+    assert (steps == said) if said else steps[0].startswith("Add records")
+    late = conclude([], Criteria(), foreseen=said, unfinished="Go on.")
+    assert late.next_steps == ("Go on.",)
+
+
 def test_ties_go_to_the_smaller_risk():
     runs = [record("a", loss=0.2001, risk=0.05), record("b", loss=0.2002, risk=0.01)]
     assert conclude(runs, Criteria()).recommended == "b"
@@ -170,7 +203,7 @@ def test_reasons_name_the_promise_and_what_would_lose_less():
     assert said == (
         "Of 2 trials, this is the only one that passes.",
         "Promise, checked in its files: five are alike.",
-        "c would lose less (10.0%), but linkage is above the target of 10%.",
+        "C would lose less (10.0%), but linkage is above the target of 10%.",
     )
 
 

@@ -144,7 +144,7 @@ def test_equal_totals_of_combinations_are_decided_at_random():
         Piece(kind="record", terms=(term,), copies=1, chunk=0, low=0, high=2) for term in "pq"
     )
     pool = Pool(
-        first=0, starts=np.array([0, 2]), anchors=(("x",), ("y",)), values=np.array([0, 1]),
+        numbers=(0,), starts=np.array([0, 2]), anchors=(("x",), ("y",)), values=np.array([0, 1]),
         pieces=pieces,
     )  # fmt: skip
     scores = [np.array([0.1, 0.3]), np.array([0.2, 0.4])]  # .1 + .4 and .3 + .2

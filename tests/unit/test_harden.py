@@ -149,7 +149,7 @@ def test_where_no_setting_reaches_the_target_it_is_said(grid, tmp_path):
     least = min(worst(run) for run in grid.values())
     found = hardened(tmp_path, target=least / 2)
     assert found.recommended is None
-    assert "no stronger setting is left" in found.notes[0]
+    assert "the strongest setting was reached" in found.notes[0]
     assert found.reasons[0].startswith(f"None of {len(found.runs)} ")
 
 

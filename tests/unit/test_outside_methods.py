@@ -41,6 +41,7 @@ class Gossip(Linkage):
         family="gossip",
         findings=(
             Finding(
+                label="Ask the neighbours",
                 risk="linkage",
                 figure="named",
                 baseline="named_random",
@@ -86,13 +87,14 @@ def test_an_audit_runs_them_by_default_here_and_in_workers(outside, tmp_path, wo
     deciding = [each for each in gossip(run) if each.decides]
     assert len(deciding) == 6
     named = {
-        str(each.params): each.rate
+        (each.params["m"], each.params["knowledge"]): each.rate
         for each in run.adversaries
         if (each.attack, each.figure) == ("linkage", "named")
     }
     for each in deciding:
-        # The same but for which of many equally likely records are named.
-        assert each.rate.value == pytest.approx(named[str(each.params)].value, abs=0.02)
+        # The same but for which of many equally likely records are named, and how many people.
+        alike = named[each.params["m"], each.params["knowledge"]]
+        assert each.rate.value == pytest.approx(alike.value, abs=0.02)
         assert each.risk == "linkage"
         assert each.says.startswith("Neighbours who know")
     assert found.recommended == run.id

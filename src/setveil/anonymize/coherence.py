@@ -240,7 +240,7 @@ class Coherence:
                 Step(
                     action="suppress",
                     subject=table.vocabulary[i],
-                    reason=f"it is in {gain:,} of the minimal moles that were left",
+                    reason=f"{gain:,} of the combinations left that give people away contain it",
                     cost=float(supports[i]),
                 )
             )

@@ -36,8 +36,12 @@ class Finding:
     advantage
         Name of the score that compares the attack with guessing on the same units; "" where
         there is none.
+    label
+        What the attacker does, in a few words, as "Single out a person's record".
     says
         A sentence for a data owner, with ``{count}`` of 1,000 and ``{knows}``.
+    unit
+        What the number of tests counts.
     outright
         Whether the original data shows it outright. Otherwise the attack is run on the original,
         too, so that both rates stand on one scale.
@@ -45,7 +49,7 @@ class Finding:
     Examples
     --------
     >>> Finding(risk="gossip", figure="named", baseline="named_random", baseline_name="guessing",
-    ...         says="{count} of 1,000 people are named.")
+    ...         label="Name a person", says="{count} of 1,000 people are named.")
     Traceback (most recent call last):
     setveil.errors.ParameterError: an attack shows the risk 'gossip'. To fix: use one of ...
     """
@@ -56,7 +60,9 @@ class Finding:
     baseline_name: str
     control: str = ""
     advantage: str = "advantage"
+    label: str
     says: str
+    unit: str = "test"
     outright: bool = False
 
     def __post_init__(self) -> None:
@@ -95,7 +101,8 @@ class AuditRole:
     Examples
     --------
     >>> role = AuditRole(family="gossip", findings=(Finding(risk="linkage", figure="named",
-    ...     baseline="named_random", baseline_name="guessing", says="{count} are named."),))
+    ...     baseline="named_random", baseline_name="guessing", label="Name a person",
+    ...     says="{count} are named."),))
     >>> role.by_default, role.knows
     (True, 'only the release')
     """

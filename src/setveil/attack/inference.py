@@ -122,6 +122,7 @@ class Inference:
                 baseline="believed_before",
                 baseline_name="knowing nothing of the person",
                 control="believed_control",
+                label="Learn a sensitive item",
                 says="An attacker who knows {knows} guesses {count} of 1,000 sensitive items "
                 "rightly.",
             ),

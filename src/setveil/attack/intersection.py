@@ -131,6 +131,7 @@ class Intersection:
                 figure="named",
                 baseline="named_random",
                 baseline_name="naming any record",
+                label="Link a person to their record with a second release",
                 says="An attacker who knows {knows} and has a second release of the same people "
                 "names the right record for {count} of 1,000 people.",
             ),

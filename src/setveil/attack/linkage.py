@@ -215,6 +215,7 @@ class Linkage:
                 baseline="named_random",
                 baseline_name="naming any record",
                 advantage="advantage_singled",
+                label="Single out a person's record",
                 says="An attacker who knows {knows} singles out {count} of 1,000 people: exactly "
                 "one record fits, and it is theirs.",
             ),
@@ -223,6 +224,7 @@ class Linkage:
                 figure="named",
                 baseline="named_random",
                 baseline_name="naming any record",
+                label="Link a person to their record",
                 says="An attacker who knows {knows} names the right record for {count} of 1,000 "
                 "people.",
             ),
@@ -341,11 +343,11 @@ def notes_on(targets: Targets) -> tuple[str, ...]:
     """Return what a reader should know about the targets.
 
     >>> notes_on(Targets(records=[], known=[]))
-    ('there is no control: no itemset was found that nobody in the data holds',)
+    ('no control: every set of items that was tried belongs to somebody in the data',)
     """
     if targets.strangers:
         return ()
-    return ("there is no control: no itemset was found that nobody in the data holds",)
+    return ("no control: every set of items that was tried belongs to somebody in the data",)
 
 
 def check_knowledge(m: int, knowledge: str, sample: int) -> None:

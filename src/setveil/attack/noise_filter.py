@@ -131,6 +131,7 @@ class NoiseFilter:
                 baseline="noise_removed_alone",
                 baseline_name="judging each item by itself",
                 control="noise_removed_control",
+                label="Undo random changes",
                 says="An attacker who knows {knows} corrects {count} of 1,000 changes that were "
                 "made to the records.",
                 outright=True,

@@ -54,6 +54,8 @@ def reassociation_role(
                 figure="accuracy",
                 baseline="accuracy_random",
                 baseline_name="attaching pieces at random",
+                label="Put pieces of a record together",
+                unit="group of records",
                 says="An attacker who knows {knows} attaches {count} of 1,000 pieces to the right "
                 "record.",
                 outright=True,

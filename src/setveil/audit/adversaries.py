@@ -36,7 +36,7 @@ ALL = "all"
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 FAILED = "failed: "
 """How the note of an attack begins that should have worked: what it would find is not known."""
-NEEDLESS = "not run: an earlier attack already rules this release out"
+NEEDLESS = "not run: an earlier attack already shows that this release cannot be recommended"
 """Why a dear attack was not run."""
 STRANGERS = 100
 """Itemsets of nobody that are looked for beside the people: enough for a control."""
@@ -156,7 +156,7 @@ def _who_know_items(
             params = {**first.params, "m": m, "knowledge": which}
             found.append(replace(first, params=params, knows=knows))
     if first.role.samples:
-        more = {m for m in (MORE_KNOWN,) if m not in known and m < longest}
+        more = {m for m in (MORE_KNOWN,) if max(known) < m < longest}
         for m in sorted(more):
             params = {**first.params, "m": m, "knowledge": "random"}
             knows = f"{NUMBERS.get(m, m)} {items} of a person"
@@ -218,6 +218,8 @@ def check_attacks(names: Iterable[str]) -> tuple[str, ...]:
     setveil.errors.ParameterError: an audit has no attack 'gossip'. To fix: use some of aba, ...
     """
     chosen = tuple(dict.fromkeys(names))
+    if not chosen:
+        raise ParameterError("no attack is named", fix="name some, or leave the choice to setveil")
     able = [entry.name for entry in entries("attack") if role_of(entry.target) is not None]
     for name in chosen:
         if name not in able and name != ALL:
@@ -385,7 +387,9 @@ def _adversary(finding: Finding, common: Mapping[str, Any], scored: _Scored | st
         "risk": finding.risk,
         "figure": finding.figure,
         "baseline_name": finding.baseline_name,
+        "label": finding.label,
         "says": finding.says,
+        "unit": finding.unit,
     }
     if isinstance(scored, str):
         return Adversary(**named, note=scored)

@@ -33,12 +33,13 @@ from setveil.audit.search import Search
 from setveil.audit.store import Store, data_hash, number_of, records_hash, run_id
 from setveil.audit.trial import Case, Job
 from setveil.audit.trials import Trials
-from setveil.audit.verdict import conclude
+from setveil.audit.verdict import conclude, foresee
 from setveil.data.naming import some
 from setveil.data.spelling import variants
 from setveil.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 from setveil.registry import entries, find
+from setveil.release.public_folder import remove_folder
 from setveil.words import plural
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def audit(
         The data, the tree of its items, and its sensitive items; methods that need what is not
         given are left out.
     out
-        Directory for everything private (``private/``, with a candidate release of each trial).
+        Directory for everything private (``private/``, with a candidate release of each trial). A
+        ``publish/`` that an earlier audit left there is removed: it belongs to another answer.
         Runs that ended in an earlier call with the same data and settings are not made again.
     target
         The largest gain of any attack that is acceptable: 0 is guessing, 1 is everything. Or a
@@ -225,6 +227,11 @@ class Request:
         if seed is not None and seed < 0:
             raise ParameterError(f"the seed is {seed}", fix="use a whole number of at least 0")
         secret = checked_items(table, taxonomy, sensitive)
+        if criteria.min_k > len(table):
+            raise ParameterError(
+                f"min_k is {criteria.min_k:,}, but there are only {plural(len(table), 'record')}",
+                fix="use a smaller number",
+            )
         sources = checked_sources(relatedness, table)
         named = None if attacks is None else check_attacks(attacks)
         searched = methods_for(
@@ -257,6 +264,16 @@ class Request:
             search=Search(ladders, criteria, each=each),
         )
 
+    @property
+    def foreseen(self) -> tuple[str, ...]:
+        """Why hardly any release can pass, as far as the number of people tells."""
+        holders = None
+        if self.sensitive:
+            numbers = [self.table.vocabulary.number(item) for item in self.sensitive]
+            rows = np.repeat(np.arange(len(self.table)), self.table.lengths)
+            holders = len(np.unique(rows[np.isin(self.table.items, numbers)]))
+        return foresee(self.criteria, people=len(self.table), holders=holders)
+
     def run(
         self,
         out: str | os.PathLike[str],
@@ -270,10 +287,14 @@ class Request:
         with Store.opened(out).alone() as store:
             case = self._case(store)
             profile = profile_of(case)
-            trials = Trials(case, self.search, limits, lambda each: job_of(case, each), tell)
+            trials = Trials(
+                case, self.search, limits, lambda each: job_of(case, each), tell, self.foreseen
+            )
             trials.run()
             result = self._conclude(case, trials, limits, profile)
             result = replace(result, title=title or "Audit", description=description)
+            if store.publish.exists():  # it was judged by another audit: never beside this answer
+                remove_folder(store.publish)
             store.keep_result(result)
             return result
 
@@ -301,7 +322,13 @@ class Request:
         """Return what follows from the runs."""
         runs = tuple(with_original(run, trials.original) for run in self.search.results)
         skipped = any(run.state == SKIPPED for run in runs)
-        verdict = conclude(runs, self.criteria, unfinished=limits.how_to_go_on() if skipped else "")
+        verdict = conclude(
+            runs,
+            self.criteria,
+            unfinished=limits.how_to_go_on() if skipped else "",
+            foreseen=self.foreseen,
+            free=self.free,
+        )
         return AuditResult(
             title="",
             criteria=self.criteria,
@@ -359,7 +386,7 @@ class Request:
     def _ends(self) -> list[str]:
         """Return how the search of each method ended."""
         return [
-            f"{text}: {plural(len(tried), 'setting')} tried; {self.search.ends[text]}."
+            f"{text}: {plural(len(tried), 'setting')} tried; {self.search.ends[text].rstrip('.')}."
             for text, tried in self.search.tried.items()
             if text in self.search.ends
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, TypeVar
 
 from setveil.attack.base import RISKS
 from setveil.core.json_kinds import fits, misfit
@@ -11,7 +11,7 @@ from setveil.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
@@ -236,8 +236,11 @@ class Adversary:
     tested
         Number of people, or of whatever else was attacked, that the rate rests on; 0 where nobody
         counted.
-    says
-        A sentence for a data owner, with ``{count}`` of 1,000 and ``{knows}``.
+    label, says
+        What the attacker does, in a few words; a sentence for a data owner, with ``{count}`` of
+        1,000 and ``{knows}``.
+    unit
+        What `tested` counts.
     scores
         All scores as :func:`setveil.measure.flat` gives them.
     note
@@ -267,7 +270,9 @@ class Adversary:
     control: Rate | None = None
     raw: Rate | None = None
     tested: int = 0
+    label: str = ""
     says: str = ""
+    unit: str = "test"
     advantage: Rate | None = None
     scores: dict[str, float | None] = field(default_factory=dict)
     note: str = ""
@@ -298,6 +303,23 @@ class Adversary:
         """What names the same attacker on another release."""
         given = {name: value for name, value in self.params.items() if name != "sample"}
         return self.attack, self.figure, f"{sorted(given.items())} {self.knows}"
+
+    def in_short(self) -> dict[str, Any]:
+        """Return who attacked, and what they got, before, after and by guessing, as JSON."""
+        rates = {
+            "rate": self.rate,
+            "original": self.raw,
+            "guessing": self.baseline,
+            "control": self.control,
+            "gain": self.gain,
+        }
+        return {
+            "label": self.label,
+            "attack": self.attack,
+            "knows": self.knows,
+            **{name: None if rate is None else asdict(rate) for name, rate in rates.items()},
+            "tested": self.tested,
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return what :meth:`from_json` reads, and the gain."""
@@ -396,7 +418,7 @@ class RunRecord:
     @property
     def worst(self) -> Adversary | None:
         """The deciding attack whose gain may be the largest; None where none was measured."""
-        return _worst(self.deciding)
+        return max(self.deciding, key=_upper_end, default=None)
 
     @property
     def risk(self) -> float | None:
@@ -406,11 +428,24 @@ class RunRecord:
 
     @property
     def risks(self) -> dict[str, Adversary]:
-        """The worst deciding attack for each of the three risks that was measured."""
+        """For each of the three risks that was measured, the attack that decides about it.
+
+        That is the one whose gain may be the largest, by the upper end of its interval. It need
+        not be the one that got furthest, which is in :attr:`furthest`: fewer tests make a wider
+        interval.
+        """
         found = {
-            risk: _worst([each for each in self.deciding if each.risk == risk]) for risk in RISKS
+            risk: max(
+                (each for each in self.deciding if each.risk == risk), key=_upper_end, default=None
+            )
+            for risk in RISKS
         }
         return {risk: worst for risk, worst in found.items() if worst is not None}
+
+    @property
+    def furthest(self) -> list[Adversary]:
+        """For each thing that attackers tried, the deciding attack that got furthest."""
+        return furthest(self.deciding)
 
     @property
     def group_size(self) -> int | None:
@@ -420,23 +455,12 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return what :meth:`from_json` reads, and the risks."""
-        parts = {
-            risk: {
-                "attack": worst.attack,
-                "knows": worst.knows,
-                "rate": asdict(worst.rate) if worst.rate is not None else None,
-                "original": asdict(worst.raw) if worst.raw is not None else None,
-                "guessing": asdict(worst.baseline) if worst.baseline is not None else None,
-                "control": asdict(worst.control) if worst.control is not None else None,
-                "gain": asdict(worst.gain) if worst.gain is not None else None,
-                "tested": worst.tested,
-            }
-            for risk, worst in self.risks.items()
-        }
+        parts = {risk: worst.in_short() for risk, worst in self.risks.items()}
+        shown = [{"risk": each.risk, **each.in_short()} for each in self.furthest]
         return {
             **asdict(self),
             "adversaries": [each.to_json() for each in self.adversaries],
-            "risk": {"worst": self.risk, **parts},
+            "risk": {"worst": self.risk, **parts, "furthest": shown},
         }
 
     @classmethod
@@ -458,13 +482,56 @@ class RunRecord:
         return cls(**{**found, "adversaries": tried, "missing": missing})
 
 
-def _worst(tried: Sequence[Adversary]) -> Adversary | None:
-    """Return the attack with the largest gain; of equal ones the first, who knows most."""
-    return max(
-        (each for each in tried if each.gain is not None),
-        key=lambda each: (each.gain.high, each.gain.value),  # type: ignore[union-attr]
-        default=None,
-    )
+def _upper_end(adversary: Adversary) -> tuple[float, float]:
+    gain = adversary.gain
+    return (-1.0, -1.0) if gain is None else (gain.high, gain.value)
+
+
+class Measured(Protocol):
+    """What is needed of an attack to compare it with others."""
+
+    @property
+    def risk(self) -> str:
+        """The risk it shows."""
+
+    @property
+    def label(self) -> str:
+        """What the attacker does."""
+
+    @property
+    def rate(self) -> Rate | None:
+        """What it got."""
+
+    @property
+    def gain(self) -> Rate | None:
+        """What it got beyond guessing."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether the verdict depends on it."""
+
+
+Attack = TypeVar("Attack", bound=Measured)
+
+
+def furthest(tried: Iterable[Attack]) -> list[Attack]:
+    """Return for each thing that attackers try the deciding attack that got furthest, by risk.
+
+    Of equal ones it is the first: attackers who know most come first.
+
+    >>> few, many = (Adversary(attack="linkage", label="Name", rate=Rate.counted(share))
+    ...              for share in (0.25, 0.5))
+    >>> furthest([few, many]) == [many]
+    True
+    """
+    found: dict[tuple[int, str], tuple[float, Attack]] = {}
+    for each in tried:
+        got = each.rate if each.gain is None else each.gain
+        if each.decides and got is not None:
+            place = RISKS.index(each.risk), each.label
+            if place not in found or got.value > found[place][0]:
+                found[place] = got.value, each
+    return [found[place][1] for place in sorted(found, key=lambda place: place[0])]
 
 
 @dataclass(frozen=True, kw_only=True)

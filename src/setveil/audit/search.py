@@ -36,7 +36,7 @@ SPREAD = 2.0
 """A method whose first safe setting loses more than this many times the least is given up."""
 
 REACHED = "the target was reached"
-EXHAUSTED = "no stronger setting is left on the way up"
+EXHAUSTED = "the strongest setting was reached"
 DEARER = "given up, because a setting that reaches the target already loses less"
 UNTESTED = "given up, because attacks that apply could not be run"
 STOPPED = "stopped by a limit of time or memory"

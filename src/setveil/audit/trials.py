@@ -43,6 +43,10 @@ class Progress(NamedTuple):
         records and the speed of the machine.
     best
         The run that would be recommended now.
+    begins
+        Whether this is told for the first time.
+    foreseen
+        Why hardly any release can pass, where that is known before the first trial.
     """
 
     ended: RunRecord | None
@@ -51,6 +55,8 @@ class Progress(NamedTuple):
     expected: int
     seconds_left: float
     best: RunRecord | None
+    begins: bool
+    foreseen: tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -69,6 +75,8 @@ class Trials:
         Returns the job of a setting: its id and the number that it draws with.
     tell
         Called whenever a trial begins or ends.
+    foreseen
+        Why hardly any release can pass, where that is known; told with the rest.
     """
 
     case: Case
@@ -76,11 +84,13 @@ class Trials:
     limits: Limits
     job_of: Callable[[Setting], Job]
     tell: Callable[[Progress], None] | None = None
+    foreseen: tuple[str, ...] = ()
     original: RunRecord | None = None
     running: dict[str, float] = field(default_factory=dict)
     spent: list[float] = field(default_factory=list)
     given: list[Job] = field(default_factory=list)
     begun: bool = False
+    told: bool = False
 
     @cached_property
     def estimate(self) -> float:
@@ -166,7 +176,9 @@ class Trials:
             left = min(left, self.limits.left)
         names = {job.id: job.setting.name for job in self.given}
         running = tuple(names[each] for each in self.running)
-        self.tell(Progress(ended, running, done, expected, left, self.search.best))
+        first, self.told = not self.told, True
+        best = self.search.best
+        self.tell(Progress(ended, running, done, expected, left, best, first, self.foreseen))
 
     def _in_this_process(self) -> Iterator[RunRecord]:
         while (job := self.next_job()) is not None:

@@ -17,7 +17,8 @@ from setveil.audit.results import (
     SKIPPED,
     WITH_CARE,
 )
-from setveil.words import in_thousand, lost, plural, sentence
+from setveil.measure.interval import Rate
+from setveil.words import in_thousand, join_parts, lost, plural, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +111,8 @@ def _is_unknown(figure: float | None) -> bool:
 def closest(runs: Sequence[RunRecord], criteria: Criteria) -> RunRecord | None:
     """Return the release that comes closest to being published, where none can be.
 
-    One that nobody could judge comes before one that is ruled out; then the smaller risk counts.
+    One that nobody could judge comes before one that is ruled out; then the smaller risk counts,
+    and of risks that read the same the smaller loss.
 
     >>> from setveil.audit.results import Criteria
     >>> closest([], Criteria()) is None
@@ -121,7 +123,7 @@ def closest(runs: Sequence[RunRecord], criteria: Criteria) -> RunRecord | None:
         known,
         key=lambda run: (
             judge_run(run, criteria).answer == DO_NOT,
-            run.risk,
+            round(1.0 if run.risk is None else run.risk, DIGITS),
             run.loss is None,
             run.loss,
             run.name,
@@ -153,7 +155,8 @@ def _unclear(run: RunRecord, criteria: Criteria) -> list[str]:
     """Return the risks that may be above or below their targets."""
     return [
         f"too few {'people were' if worst.tested else 'cases could be'} tested to tell whether "
-        f"{NAMES[risk]} is below the target of {target_words(criteria, risk)}: it lies between "
+        f"{NAMES[risk]} is below the target of {target_words(criteria, risk)}: "
+        f"{f'after {plural(worst.tested, worst.unit)} ' if worst.tested else ''}it lies between "
         f"{lost(worst.gain.low)} and {lost(worst.gain.high)}"
         for risk, worst in run.risks.items()
         if worst.gain is not None and worst.gain.high > criteria.limit(risk)
@@ -187,7 +190,56 @@ def target_words(criteria: Criteria, risk: str) -> str:
     return f"{criteria.limit(risk) * 100:g}%"
 
 
-def conclude(runs: Sequence[RunRecord], criteria: Criteria, *, unfinished: str = "") -> Verdict:
+def foresee(criteria: Criteria, *, people: int, holders: int | None) -> tuple[str, ...]:
+    """Return why hardly any release can pass, where the data has too few people to show it.
+
+    Even an attack that finds nothing has an interval, and with few people its upper end is high.
+
+    Parameters
+    ----------
+    criteria
+        What a release must reach.
+    people, holders
+        The number of records, and of those with a sensitive item; None where none are named.
+
+    Examples
+    --------
+    >>> from setveil.audit.results import Criteria
+    >>> foresee(Criteria(), people=500, holders=100)
+    ()
+    >>> print(foresee(Criteria(), people=500, holders=17)[0])
+    There are only 17 people among those with a sensitive item. That is too few to show that ...
+    """
+    cases: list[tuple[int, str, tuple[str, ...]]]
+    cases = [(people, "in the data", ("singling_out", "linkage"))]
+    if holders is not None:
+        cases.append((holders, "among those with a sensitive item", ("inference",)))
+    said = []
+    for number, where, risks in cases:
+        least = Rate.sampled(0, number).high
+        open_risks = [risk for risk in risks if least > criteria.limit(risk)]
+        if open_risks:
+            named = join_parts([NAMES[risk] for risk in open_risks])
+            limit = target_words(criteria, min(open_risks, key=criteria.limit))
+            said.append(
+                f"There {'is' if number == 1 else 'are'} only "
+                f"{plural(number, 'person', 'people')} {where}. That is too few to show that "
+                f"{named} {'stays' if len(open_risks) == 1 else 'stay'} at or below {limit}: even "
+                f"if an attack finds nothing, the upper end of its interval is {lost(least)}, so "
+                "that hardly any release can pass. Add records, or decide whether you accept a "
+                "higher target for this risk (--target)."
+            )
+    return tuple(said)
+
+
+def conclude(
+    runs: Sequence[RunRecord],
+    criteria: Criteria,
+    *,
+    unfinished: str = "",
+    foreseen: Sequence[str] = (),
+    free: bool = False,
+) -> Verdict:
     """Return the answer: the safe release with the least loss, or why there is none.
 
     Parameters
@@ -198,6 +250,10 @@ def conclude(runs: Sequence[RunRecord], criteria: Criteria, *, unfinished: str =
         What a release must reach.
     unfinished
         What to say, and how to go on, where a limit stopped the search; "" where none did.
+    foreseen
+        Why hardly any release can pass with so few people (:func:`foresee`).
+    free
+        Whether every parameter was searched, so that no stronger settings are left.
 
     Examples
     --------
@@ -211,8 +267,9 @@ def conclude(runs: Sequence[RunRecord], criteria: Criteria, *, unfinished: str =
         return _positive(runs, fit, judged, unfinished)
     unsure = [run for run in runs if judged[run.id].answer == NOT_DECIDED]
     if unsure or unfinished or not runs:
-        return _not_decided(runs, unsure, judged, criteria, unfinished)
-    return _negative(runs, judged, criteria)
+        known = [unfinished] if unfinished else list(foreseen)
+        return _not_decided(runs, unsure, judged, criteria, known)
+    return _negative(runs, judged, criteria, free=free)
 
 
 def preference(run: RunRecord, judgement: Judgement) -> tuple[bool, float, float, str]:
@@ -234,17 +291,17 @@ def _positive(
     unfinished: str,
 ) -> Verdict:
     best = min(fit, key=lambda run: preference(run, judged[run.id]))
-    others = [run for run in fit if judged[run.id].answer == judged[best.id].answer]
-    said = []
+    alike = [run for run in fit if judged[run.id].answer == judged[best.id].answer]
+    number = f"{len(fit):,} of {plural(len(runs), 'trial')}"
     if len(runs) == 1:
-        said.append("Every attack on it stays at or below the target.")
-    elif len(others) == 1:
-        said.append(f"Of {plural(len(runs), 'trial')}, this is the only one that passes.")
+        said = ["Every attack that decides stays at or below the target."]
+    elif len(fit) == 1:
+        said = [f"Of {plural(len(runs), 'trial')}, this is the only one that passes."]
+    elif len(alike) == 1:
+        said = [f"{number} pass. This is the only one that needs no care."]
     else:
-        said.append(
-            f"{len(others):,} of {plural(len(runs), 'trial')} pass every attack. This one loses "
-            "the least."
-        )
+        least = "the least" if len(alike) == len(fit) else "the least of those without care"
+        said = [f"{number} pass. This one loses {least}."]
     if best.promise is not None:
         said.append(f"Promise, checked in its files: {best.promise['says'].rstrip('.')}.")
     better = [
@@ -277,12 +334,11 @@ def _not_decided(
     unsure: Sequence[RunRecord],
     judged: dict[str, Judgement],
     criteria: Criteria,
-    unfinished: str,
+    known: Sequence[str],
 ) -> Verdict:
+    """Return what is missing; `known` says what kept the search from an answer."""
     done = [run for run in runs if run.state == DONE]
-    said, steps = [], []
-    if unfinished:
-        steps.append(unfinished)
+    said, steps = [], list(known)
     if not done:
         said.append("No trial finished, so there is no verdict yet.")
         failed = [run for run in runs if run.state == FAILED]
@@ -301,15 +357,15 @@ def _not_decided(
             )
         elif near.missing:
             steps.append("Run the audit without --attacks, so that every attack is tried.")
-        elif judged[near.id].stronger:
-            steps.append("More records of the same kind would narrow the interval.")
+        elif judged[near.id].stronger and not known:
+            steps.append("Add records of the same kind: with more people the interval is narrower.")
     if not steps:
         steps.append("Run the same command again; trials that finished are kept.")
     return Verdict(NOT_DECIDED, None, tuple(said), (), tuple(steps))
 
 
 def _negative(
-    runs: Sequence[RunRecord], judged: dict[str, Judgement], criteria: Criteria
+    runs: Sequence[RunRecord], judged: dict[str, Judgement], criteria: Criteria, *, free: bool
 ) -> Verdict:
     done = [run for run in runs if run.state == DONE]
     said = [
@@ -331,10 +387,9 @@ def _negative(
             counts[reason] = counts.get(reason, 0) + 1
     listed = "; ".join(f"{reason} ({plural(number, 'trial')})" for reason, number in counts.items())
     said.append(f"What speaks against them: {listed}.")
-    steps = [
-        "Search stronger settings with `setveil harden`.",
-        "Remove the rarest items or the most sensitive ones from the data, and audit again.",
-    ]
+    steps = ["Remove the rarest items or the most sensitive ones from the data, and audit again."]
+    if not free:
+        steps.insert(0, "Search stronger settings with `setveil harden`.")
     return Verdict(DO_NOT, None, tuple(said), (), tuple(steps))
 
 
@@ -368,7 +423,8 @@ def risk_sentence(adversary: Adversary) -> str:
         beside.append(f"{'by' if beside else 'By'} guessing: {guess}")
     if rate.low != rate.high:
         ends = f"{of_thousand_words(rate.low, ROUND_FLOOR)} to {of_thousand_words(rate.high)}"
-        tested = f", from {plural(adversary.tested, 'test')}" if adversary.tested else ""
+        number = plural(adversary.tested, adversary.unit)
+        tested = f", from {number}" if adversary.tested else ""
         beside.append(f"{'95%' if beside else 'The 95%'} interval: {ends}{tested}")
     said = adversary.says.replace("{knows}", adversary.knows).replace("{count}", count)
     return f"{said} {'; '.join(beside)}." if beside else said

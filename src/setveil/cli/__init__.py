@@ -172,8 +172,9 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 a promise is broken, 2 wrong use or bad input, "
-    "3 not decided exactly, 70 an error of setveil itself.",
+    epilog="Exit codes: 0 done, or publish; 1 a promise is broken, or do not publish; 2 wrong use "
+    "or bad input; 3 not decided; 4 publish with care; 70 an error of setveil itself; 130 stopped "
+    "with Ctrl-C.",
     **PLAIN,
 )
 
@@ -214,7 +215,7 @@ def _root(
         ),
     ] = None,
 ) -> None:
-    """Anonymize set-valued data, prove what the release promises, measure what it costs."""
+    """Find out whether your records can be published, and in which form."""
 
 
 def main() -> None:

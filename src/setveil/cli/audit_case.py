@@ -82,11 +82,11 @@ def run_audit(
         ""
         if budget is None
         else (
-            f"{format_duration(budget)} were over before the data was read and the trials could "
-            "begin, so there is no verdict yet. Allow more time, as in --budget "
-            f"{spell_duration(4 * budget)}"
+            f"The time limit of {format_duration(budget)} ended before the first trial, so there "
+            f"is no verdict. Allow more time, as in --budget {spell_duration(4 * budget)}"
         )
     )
+    earlier = (out / "publish").exists()
     with time_limited(budget, why):
         read = read_case(given, out, allowed=allowed, quiet=quiet)
         with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
@@ -96,7 +96,7 @@ def run_audit(
                 tell_progress(progress, search, quiet=quiet)
 
             try:
-                return work(
+                result = work(
                     read.table,
                     out=out,
                     taxonomy=read.taxonomy,
@@ -114,6 +114,9 @@ def run_audit(
             except KeyboardInterrupt:
                 say("Trials that have finished are kept: run the same command again to go on.")
                 raise
+    if earlier and result.chosen is None:
+        say(f"{out / 'publish'} from an earlier run was removed: no release passes this time.")
+    return result
 
 
 def _workload(given: Mapping[str, Any], table: "TransactionTable") -> tuple[tuple[str, ...], ...]:
@@ -163,9 +166,9 @@ def _sensitive(
     rare = [f"{item} ({records:,})" for item, records in suggest_sensitive(table, most=SHOWN)]
     if rare:
         say(
-            "No sensitive items are named, so methods that protect them are not tried. Items that "
-            f"few records hold may be a start: {', '.join(rare)}. Write those that nobody should "
-            "learn of a person into a file, one per line, and add --sensitive FILE.",
+            "No sensitive items are named, so methods that protect them are not tried. These rare "
+            f"items may be sensitive: {', '.join(rare)}. If nobody should learn that a person has "
+            "an item, write it into a file, one item per line, and add --sensitive FILE.",
             quiet=quiet,
         )
     return ()

@@ -52,8 +52,8 @@ MaxLossOption = Annotated[
     typer.Option(
         "--max-loss",
         metavar="SHARE",
-        help="Average error of counts up to which a release is recommended without reserve; 0.25 "
-        "by default.",
+        help="Largest average error of counts for the answer 'publish'; above it the answer is "
+        "'publish with care'; 0.25 by default.",
     ),
 ]
 MinKOption = Annotated[
@@ -171,6 +171,8 @@ def given_settings(data: str, **options: Any) -> dict[str, Any]:
     for name in ("methods", "attacks"):
         if name in said:
             said[name] = _listed(said[name])
+            if not said[name]:
+                raise ParameterError(f"--{name} names nothing", fix=f"name some {name}")
     if "known" in said:
         said["known"] = _numbers(said["known"])
     if "target" in said:

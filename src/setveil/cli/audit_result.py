@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from setveil.cli.data_output import warn_of_published_formulas
 from setveil.cli.output import Progress, echo, emit, say
 from setveil.core.quantities import format_duration
 from setveil.words import lost, plural
@@ -25,6 +26,8 @@ def tell(
     report = write_report(result, out)
     with Store(out).alone() as store:
         published = publish_recommended(store, result)
+    if published is not None:
+        warn_of_published_formulas(published)
     _warn_of_seed(result, seed)
     if json:
         content = result.to_json()
@@ -119,18 +122,22 @@ def tell_progress(progress: Progress, search: "SearchProgress", *, quiet: bool) 
         search.done,
         search.expected,
     )
-    if search.ended is None:
-        if not search.done and len(search.running) == 1:  # the first
+    if search.begins:
+        for warning in search.foreseen:
+            say(f"warning: {warning}")
+        if search.ended is None:
             say(
-                f"Estimated time: {_about(search.seconds_left)}. Ctrl-C keeps what is done.",
+                f"Estimated time: {_about(search.seconds_left)}. You can stop with Ctrl-C; "
+                "finished trials are kept.",
                 quiet=quiet,
             )
+    if search.ended is None:
         return
     say(_line(search.ended, search.done, search.expected), quiet=quiet)
     best = search.best
     if best is not None and best.id == search.ended.id:
         say(
-            f"  best so far: {best.title}, risk {lost(best.risk)}, loss {lost(best.loss)}",
+            f"  best so far: {best.title}, {_figures(best)}",
             quiet=quiet,
         )
 
@@ -147,7 +154,11 @@ def _line(record: "RunRecord", done: int, total: int) -> str:
     promise = "promise checked" if record.verified else "promise not certain"
     said = record.figures.get("content", {}).get("sentence")
     only = f". {said}" if said else ""
-    return f"{head}{promise}, risk {lost(record.risk)}, loss {lost(record.loss)}{only}"
+    return f"{head}{promise}, {_figures(record)}{only}"
+
+
+def _figures(record: "RunRecord") -> str:
+    return f"worst attack gains at most {lost(record.risk)}, loss {lost(record.loss)}"
 
 
 def _warn_of_seed(result: "AuditResult", seed: int | None) -> None:

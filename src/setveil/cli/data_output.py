@@ -83,3 +83,13 @@ def warn_of_formulas(texts: "Iterable[str]", out: str | Path) -> None:
             f"formula: {some(found)}. A spreadsheet may run {'it' if one else 'them'}: import the "
             "columns as text, or write .jsonl or .parquet."
         )
+
+
+def warn_of_published_formulas(folder: Path) -> None:
+    """Say which terms of a folder for recipients a spreadsheet may run."""
+    import polars as pl
+
+    from setveil.release.export import TERMS
+
+    terms = pl.read_csv(folder / f"{TERMS}.csv", infer_schema=False)["term"].drop_nulls()
+    warn_of_formulas(terms.to_list(), folder / "data")

@@ -45,7 +45,7 @@ def demo(
     """Audit an invented clinic as you would your own data.
 
     DIR/publish holds the release to publish, DIR/private the invented records and the report,
-    which is for the owner alone. Running it again writes the same files again.
+    which is for the owner alone. A second run gives the same files.
 
     Example: setveil demo --out setveil-demo
     """

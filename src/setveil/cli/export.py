@@ -46,7 +46,7 @@ def export(
         export_release,
         table_files,
     )
-    from setveil.release.public_folder import check_replaceable, write_folder
+    from setveil.release.public_folder import check_replaceable, is_public_folder, write_folder
     from setveil.release.store import load_release
 
     formats = [check_format(each) for each in format or BOTH]
@@ -55,6 +55,12 @@ def export(
     if directory.resolve() in (place, *place.parents) or place in directory.resolve().parents:
         raise ReleaseError(
             "this is the release that is read, or a folder around it",
+            where=str(out),
+            fix="name a new folder",
+        )
+    if is_public_folder(out):
+        raise ReleaseError(
+            "this folder is for recipients, with a certificate of what is in it",
             where=str(out),
             fix="name a new folder",
         )

@@ -83,9 +83,9 @@ def harden(  # one parameter per option of the command line
 ) -> None:
     """Make methods stronger until every attack stays below the target.
 
-    Every parameter is searched that changes what can be found out: k, m, the size of clusters,
-    what may be joined, what is left out. The weakest setting comes first; the one that lowers the
-    risk most per loss is the next, and so on. It is the search of `setveil audit` with more
+    setveil changes every parameter that affects the risk: k, m, the size of clusters, what may be
+    joined, what is left out. It starts with the weakest setting. It then takes the step that
+    lowers the risk most for the least loss. This is the search of `setveil audit` with more
     freedom: DIR, report, verdict and exit codes are the same, and finished trials are kept. It
     ends after 30 minutes unless --budget says otherwise.
 

@@ -5,7 +5,7 @@ long work through :class:`Progress`. :func:`reported` turns what a user can caus
 full disk, Ctrl-C, a reader that went away) into one line and an exit code.
 
 >>> emit({"records": 3})
-{"schema": 1, "records": 3}
+{"schema": 2, "records": 3}
 """
 
 import io
@@ -275,16 +275,20 @@ def reported() -> Iterator[None]:
         raise
     except BaseException as error:  # noqa: BLE001  (panics of compiled libraries are no Exception)
         code = _report(error)
-        if _Wanted.json and isinstance(error, SetveilError):
+        if _Wanted.json and isinstance(error, SetveilError | KeyboardInterrupt):
             _emit_error(error, code)
         raise typer.Exit(code) from None
 
 
-def _emit_error(error: SetveilError, code: int) -> None:
-    """Print an error as JSON, beside the message on stderr."""
-    parts = {"what": error.what, "where": error.where, "fix": error.fix}
+def _emit_error(error: SetveilError | KeyboardInterrupt, code: int) -> None:
+    """Print an error, or what stopped the command, as JSON, beside the message on stderr."""
+    parts: dict[str, object] = {"what": str(error) or "interrupted", "where": "", "fix": ""}
+    lines: list[str] = []
+    if isinstance(error, SetveilError):
+        parts = {"what": error.what, "where": error.where, "fix": error.fix}
+        lines = list(error.lines)
     with suppress(OSError):  # nobody reads: the exit code still says it
-        emit({"error": {**parts, "lines": list(error.lines), "exit_code": code}})
+        emit({"error": {**parts, "lines": lines, "exit_code": code}})
         sys.stdout.flush()
 
 

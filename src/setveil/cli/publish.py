@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from setveil.cli.data_output import warn_of_formulas
+from setveil.cli.data_output import warn_of_published_formulas
 from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit
 from setveil.errors import ParameterError
+from setveil.words import sentence
 
 if TYPE_CHECKING:
     from setveil.audit.results import AuditResult, RunRecord
@@ -32,7 +33,7 @@ def publish(
     """Write what recipients get: the data of one run, explained, with a certificate.
 
     AUDIT/publish is written anew: data as Parquet and CSV, a data dictionary, a README, a
-    certificate, and the release itself. Only a run that its audit lets pass is published.
+    certificate, and the release itself. setveil publishes only a run that passed its audit.
 
     Exit codes: 0 published, 4 published with care, 1 it may not be published, 3 the audit could
     not decide; with 1 and 3 nothing is written.
@@ -59,7 +60,7 @@ def publish(
             progress("writing what recipients get")
             folder = publish_run(store, result, chosen, title=title)
             digest = certificate_hash(folder)
-        warn_of_formulas(_terms(folder), folder / "data")
+        warn_of_published_formulas(folder)
     if json:
         emit(
             {
@@ -78,8 +79,10 @@ def publish(
 
 def _chosen(result: "AuditResult", name: str | None) -> "RunRecord | None":
     """Return the run of a name, or the recommended one; None where there is none."""
+    from setveil.audit.verdict import POSITIVE
+
     if name is None:
-        return result.chosen
+        return result.chosen if result.answer in POSITIVE else None
     found = next((run for run in result.runs if name in {run.name, run.id}), None)
     if found is None:
         from difflib import get_close_matches
@@ -93,14 +96,6 @@ def _chosen(result: "AuditResult", name: str | None) -> "RunRecord | None":
     return found
 
 
-def _terms(folder: Path) -> list[str]:
-    import polars as pl
-
-    from setveil.release.export import TERMS
-
-    return pl.read_csv(folder / f"{TERMS}.csv", infer_schema=False)["term"].drop_nulls().to_list()
-
-
 def _print(
     answer: str,
     chosen: "RunRecord | None",
@@ -108,14 +103,19 @@ def _print(
     folder: Path | None,
     digest: str,
 ) -> None:
-    said = "; ".join(reasons).rstrip(".")
+    said = " ".join(map(sentence, reasons))
     if folder is None or chosen is None:
-        what = "No run is recommended" if chosen is None else f"{chosen.title} is not published"
-        echo(f"{answer.replace('-', ' ').upper()}: {what}.")
+        what = (
+            "The audit recommends no release, so nothing was written."
+            if chosen is None
+            else f"{chosen.title} was not published."
+        )
+        echo(f"{answer.replace('-', ' ').upper()}: {what}")
         if said:
-            echo(f"Why: {said}.")
+            echo(f"Why: {said}")
         return
-    care = f" With care: {said}." if said else ""
+    care = f" With care: {said}" if said else ""
     echo(f"{chosen.title} is in {folder}.{care}")
     echo(f"Read {folder / 'certificate.html'} before you give the folder away.")
-    echo(f"SHA-256 of certificate.json, to tell recipients over another channel: {digest}")
+    echo("SHA-256 of certificate.json; send it to recipients separately, for example by phone:")
+    echo(f"  {digest}")

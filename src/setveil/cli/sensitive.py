@@ -131,7 +131,7 @@ def settle_sensitive(
             "go on with --variants distinct",
         )
     if near:
-        say(f"Also sensitive, as --variants include says: {some(list(near))}", quiet=quiet)
+        say(f"Also treated as sensitive (--variants include): {some(list(near))}", quiet=quiet)
     known, met = set(there), set(near.values())
     unknown = [item for item in items if item not in known and item not in met]
     _refuse_unknown(unknown, len(items), known, where)
@@ -169,12 +169,17 @@ def _refuse_unknown(unknown: list[str], count: int, known: set[str], where: str)
 
     from setveil.data.naming import some
 
-    close = get_close_matches(unknown[0], sorted(known), n=CLOSE, cutoff=0.6)
-    like = f"; similar to {unknown[0]!r}: {', '.join(map(repr, close))}" if close else ""
+    names = sorted(known)
+    lines = []
+    for item in unknown[:LISTED]:
+        inside = [name for name in names if item.casefold() in name.casefold()]
+        close = inside[:CLOSE] or get_close_matches(item, names, n=CLOSE, cutoff=0.6)
+        if close:
+            lines.append(f"  similar to {item!r}: {', '.join(map(repr, close))}")
     raise InputError(
-        f"{len(unknown)} of {count} sensitive items do not occur in the data: "
-        f"{some(unknown)}{like}",
+        f"{len(unknown)} of {count} sensitive items do not occur in the data: {some(unknown)}",
         where=where,
+        lines=lines,
         fix="check their spelling, or take them out of the list",
     )
 

@@ -159,13 +159,13 @@ class Coherence:
     def kept(self, sets: int, secrets: int, *, gave_up: bool) -> Verdict:
         """Return the verdict where none of so many sets is a mole and so many secrets occur."""
         reason = (
-            f"none of {sets:,} sets of at most {self.p} public items is a mole; "
+            f"none of {sets:,} sets of at most {self.p} public items gives anybody away; "
             f"{secrets:,} of {len(self.sensitive):,} sensitive items occur"
         )
         if gave_up:
             reason = (
                 f"reading {self.work:,} places did not suffice to look at all sets of at most "
-                f"{self.p} public items; none of {sets:,} is a mole. Raise work to go on"
+                f"{self.p} public items; none of {sets:,} gives anybody away. Raise work to go on"
             )
         return Verdict(holds=True, exact=not gave_up, reason=reason, checked=sets)
 

@@ -257,8 +257,8 @@ class Disassociated:
         return (
             f"In every record chunk and shared chunk of the table chunks, count for {items} that "
             "stands in one row how many rows of the chunk hold it. No count may be below "
-            f"{self.k}. Further conditions exclude that rows of different chunks can be put "
-            "together again; setveil verify checks them."
+            f"{self.k}. This count is only part of the check: setveil verify also checks that rows "
+            "of different chunks cannot be joined."
         )
 
     @property

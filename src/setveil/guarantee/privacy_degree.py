@@ -208,11 +208,6 @@ class PrivacyDegree:
             f"held by more than one record in {self.p} of the group."
         )
 
-    @property
-    def group_size(self) -> int:
-        """Return the number of people among whom each one is hidden."""
-        return self.p
-
     def unprotected(
         self,
         shown: Collection[str] = (),  # noqa: ARG002

@@ -642,8 +642,12 @@ def _of_chunks(
     listed = found.records - kept - gone
     exact = kept == found.records
     sizes, pieces = release.sizes, int(release.chunk_offsets[-1])
-    groups = plural(len(sizes), "group")
-    least = _least(sizes)
+    least = plural(_least(sizes), "person", "people")
+    groups = (
+        f"There is one group, of {least}."
+        if len(sizes) == 1
+        else f"There are {len(sizes):,} groups; the smallest has {least}."
+    )
     total = int(listed.sum())
     deletions = int(gone.sum())
     return Account(
@@ -653,8 +657,8 @@ def _of_chunks(
         coarser=listed,
         gone=gone,
         became=tuple(map(_became_pieces, kept.tolist(), listed.tolist(), gone.tolist())),
-        headline="Cuts records into pieces: which pieces belong to one person is hidden inside "
-        f"{groups} of at least {plural(least, 'person', 'people')}.",
+        headline="Cuts records into pieces and does not say which pieces belong to the same "
+        f"person. {groups}",
         stays=f"{number(int(kept.sum()))} of {plural(len(found), 'entry', 'entries')} ({ENTRY}) "
         f"stand in {plural(pieces, 'piece')}, each as it was in a record.",
         coarse=f"{plural(total, 'entry', 'entries')} {one_or_many(total, 'is', 'are')} listed for "
@@ -695,12 +699,12 @@ def _computable_pieces(exact: Flags, listed: Int64Array) -> tuple[str, ...]:
         )
     if wide:
         said.append(
-            f"Two limits for {plural(wide, 'item')} that some groups only list: at least one and "
-            "at most all people of such a group hold it."
+            f"Within limits: how many records hold the {plural(wide, 'item')} that some groups "
+            "only list. Between one and all people of such a group have it."
         )
     said.append(
         "Combinations inside a piece are seen as they were; combinations across pieces can only be "
-        "estimated, as if pieces met by chance."
+        "estimated, as if the pieces were independent."
     )
     return tuple(said)
 

@@ -19,7 +19,13 @@ from setveil.errors import ParameterError
 from setveil.registry import find, params_of
 from setveil.release.forms import FORMS
 from setveil.release.manifest import Manifest
-from setveil.release.public_folder import RELEASE, find_release, folder_faults
+from setveil.release.public_folder import (
+    CERTIFICATE,
+    RELEASE,
+    find_release,
+    folder_faults,
+    read_certificate,
+)
 from setveil.release.store import MANIFEST, is_key, load_manifest
 
 if TYPE_CHECKING:
@@ -123,6 +129,8 @@ def fitness_of(directory: str | os.PathLike[str]) -> Fitness:
     changed: list[str] = []
     if folder != outer:
         beside, changed = folder_faults(outer)
+        if not _agrees(read_certificate(outer), manifest):
+            changed = sorted({*changed, CERTIFICATE})
         foreign = sorted({*beside, *(f"{RELEASE}/{name}" for name in foreign)})
     return Fitness(
         foreign_files=tuple(map(shown_name, foreign)),
@@ -130,6 +138,22 @@ def fitness_of(directory: str | os.PathLike[str]) -> Fitness:
         unknown_fields=tuple(_unknown_fields(text, manifest)),
         changed_files=tuple(map(shown_name, changed)),
     )
+
+
+def _agrees(certificate: Mapping[str, Any], manifest: Manifest) -> bool:
+    """Tell whether a certificate says of the release what the release says of itself."""
+    data, promise = certificate.get("data"), certificate.get("promise")
+    own = {
+        "form": manifest.form,
+        "records": manifest.records,
+        "method": manifest.method,
+        "params": manifest.params,
+    }
+    if not isinstance(data, dict) or any(data.get(name) != own[name] for name in own):
+        return False
+    if manifest.promise is None or not isinstance(promise, dict):
+        return promise is None and manifest.promise is None
+    return all(promise.get(name) == manifest.promise[name] for name in ("name", "params"))
 
 
 def _foreign_files(folder: Path, manifest: Manifest) -> Iterator[str]:

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, Any
 
 from setveil import __version__
+from setveil.audit.results import furthest
 from setveil.audit.verdict import NAMES, judge_run, of_thousand_words, target_words
 from setveil.errors import ParameterError
 from setveil.release.manifest import VERSION as RELEASE_VERSION
@@ -29,7 +30,7 @@ from setveil.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from setveil.audit.results import Adversary, AuditResult, Criteria, RunRecord
     from setveil.measure.interval import Rate
@@ -40,7 +41,6 @@ VERSION = 1
 """Version of the certificate's fields."""
 OPTIONS = re.compile(r"\s*\(--[^)]*\)")
 """What tells the owner which option to use."""
-SPEC = re.compile(r"\b([a-z-]+):[^\s+]+")
 """A source with the name of its file; recipients get its kind only."""
 
 STATEMENT = (
@@ -49,9 +49,9 @@ STATEMENT = (
     "the original data, which only the owner has: for these you rely on the owner."
 )
 ANSWERS = {
-    "publish": "The owner's audit found no objection to publishing this data.",
-    "publish-with-care": "The owner's audit found this data safe to publish, but says: use it with "
-    "care.",
+    "publish": "Every attack that the owner's audit tried stays at or below the owner's target.",
+    "publish-with-care": "Every attack that the owner's audit tried stays at or below the owner's "
+    "target. The owner asks you to use the data with care.",
 }
 RISKS = {
     "singling_out": ("Singling out", "Does somebody find exactly one record, the right one?"),
@@ -71,8 +71,8 @@ class AttackLine:
         One of :data:`RISKS`.
     attack, knows
         Its name, and what the attacker knows.
-    says
-        What it found, in a sentence.
+    label, says
+        What the attacker does, in a few words; what the attack found, in a sentence.
     rate, baseline, control
         The attacker's success, that of guessing, and that of the attack where there is nothing to
         find; `rate` is None where it was not measured.
@@ -80,19 +80,20 @@ class AttackLine:
         The share of what guessing misses that the attacker gets.
     decides
         Whether the audit's answer depends on it; otherwise it says what more knowledge would give.
-    tested
-        How many people or pieces were tried.
+    tested, unit
+        How many were tried, and of what.
 
     Examples
     --------
     >>> AttackLine(risk="linkage", attack="linkage", knows="how words are related: corpus:a.index",
-    ...            says="").as_json()["knows"]
-    'how words are related: corpus'
+    ...            label="", says="").as_json()["knows"]
+    'how words are related'
     """
 
     risk: str
     attack: str
     knows: str
+    label: str
     says: str
     rate: Rate | None = None
     baseline: Rate | None = None
@@ -100,11 +101,12 @@ class AttackLine:
     gain: Rate | None = None
     decides: bool = True
     tested: int = 0
+    unit: str = "test"
 
     @property
     def known(self) -> str:
         """What the attacker knows, without the names of the owner's files."""
-        return SPEC.sub(r"\1", self.knows)
+        return _without_source(self.knows)
 
     def as_json(self) -> dict[str, Any]:
         """Return what the certificate says of it."""
@@ -112,6 +114,7 @@ class AttackLine:
             "risk": self.risk,
             "attack": self.attack,
             "knows": self.known,
+            "label": self.label,
             "says": self.says,
             "decides": self.decides,
             "tested": self.tested,
@@ -185,7 +188,7 @@ def certificate_of_run(run: RunRecord, result: AuditResult, *, title: str = "") 
     """Return what the owner states about one run of an audit.
 
     Nothing is taken over that may name original items or the owner's files: no examples, notes or
-    descriptions, and of attackers' sources the kind only.
+    descriptions, and not which sources attackers asked.
 
     Parameters
     ----------
@@ -201,6 +204,7 @@ def certificate_of_run(run: RunRecord, result: AuditResult, *, title: str = "") 
             risk=each.risk,
             attack=each.attack,
             knows=each.knows,
+            label=each.label,
             says=_says(each),
             rate=each.rate,
             baseline=each.baseline,
@@ -208,6 +212,7 @@ def certificate_of_run(run: RunRecord, result: AuditResult, *, title: str = "") 
             gain=each.gain,
             decides=each.decides,
             tested=each.tested,
+            unit=each.unit,
         )
         for each in run.adversaries
         if each.rate is not None
@@ -229,12 +234,17 @@ def certificate_of_run(run: RunRecord, result: AuditResult, *, title: str = "") 
     )
 
 
+def _without_source(knows: str) -> str:
+    """Return what an attacker knows without the source, which names files of the owner's."""
+    return knows.partition(":")[0]
+
+
 def _says(each: Adversary) -> str:
     """Return what an attack found as a sentence."""
     if each.rate is None:
         return ""
     count = of_thousand_words(each.rate.value)
-    known = SPEC.sub(r"\1", each.knows)
+    known = _without_source(each.knows)
     return each.says.replace("{knows}", known).replace("{count}", count)
 
 
@@ -348,23 +358,6 @@ def _left_open(manifest: Manifest, export: Export) -> list[str]:
     return [] if unprotected is None else list(unprotected(shown))
 
 
-def worst_by_risk(attacks: Sequence[AttackLine]) -> dict[str, AttackLine | None]:
-    """Return for each risk the deciding attack that may gain most over guessing.
-
-    >>> list(worst_by_risk([]).values())
-    [None, None, None]
-    """
-    found: dict[str, AttackLine | None] = {}
-    for risk in RISKS:
-        tried = [
-            ((line.gain or line.rate).high, (line.gain or line.rate).value, line)
-            for line in attacks  # of equal ones the first, who knows most
-            if line.risk == risk and line.decides and line.rate is not None
-        ]
-        found[risk] = max(tried, key=lambda each: each[:2])[2] if tried else None
-    return found
-
-
 def render_certificate(
     certificate: Certificate, manifest: Manifest, export: Export, files: Mapping[str, str]
 ) -> str:
@@ -403,18 +396,24 @@ def _short(params: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _risk_cards(certificate: Certificate) -> list[dict[str, str]]:
+    """Return how far attackers got in each thing they tried; a risk that nobody tried says so."""
+    lines = furthest(certificate.attacks)
     cards = []
-    for risk, line in worst_by_risk(certificate.attacks).items():
-        name, question = RISKS[risk]
-        cards.append(
+    for risk, (name, question) in RISKS.items():
+        tried = [line for line in lines if line.risk == risk]
+        cards += [
             {
-                "name": name,
+                "name": name if place == 0 else f"{name}: {line.label.lower()}",
                 "question": question,
-                "value": people(line.rate).partition(" (")[0] if line else "not measured",
-                "beside": "" if line is None else _beside(line),
-                "says": "" if line is None else line.says,
+                "value": people(line.rate).partition(" (")[0],
+                "beside": _beside(line),
+                "says": line.says,
             }
-        )
+            for place, line in enumerate(tried)
+        ]
+        if not tried:
+            empty = {"value": "not measured", "beside": "", "says": ""}
+            cards.append({"name": name, "question": question, **empty})
     return cards
 
 
@@ -429,7 +428,7 @@ def _beside(line: AttackLine) -> str:
         guessing = people(line.baseline, rounding=ROUND_FLOOR).partition(" (")[0]
         said.append(f"guessing: {guessing}")
     if line.tested:
-        said.append(f"tested: {line.tested:,}")
+        said.append(plural(line.tested, line.unit))
     return sentence("; ".join(said))
 
 

@@ -26,20 +26,12 @@ ANSWERS = {
     NOT_DECIDED: "NOT DECIDED",
 }
 """The answers as they stand on the first screen."""
-LABELS = {
-    SINGLING_OUT: "Single out a person's record",
-    LINKAGE: "Link a person to their record",
-    INFERENCE: "Learn a sensitive item",
-}
-"""What an attacker does, for each risk."""
 VERBS = {
     SINGLING_OUT: "single out",
     LINKAGE: "link",
     INFERENCE: "learn a sensitive item of",
 }
-"""The same in a sentence."""
-PIECES = "Put pieces of a record together"
-MEMBERS = "Tell true items from decoys"
+"""What an attacker does, for each risk, in a sentence."""
 
 
 class RiskRow(NamedTuple):
@@ -123,47 +115,33 @@ def _headline(result: AuditResult, focus: RunRecord | None) -> str:
         return ""
     said = focus.figures.get("contents", {}).get("headline", "")
     named = f"{said} [{focus.title}]" if said else f"{focus.title}."
-    return named if result.chosen is not None else f"The closest release: {named}"
+    return named if result.chosen is not None else f"No release passes. The closest: {named}"
 
 
 def _rows(run: RunRecord, result: AuditResult) -> Iterator[RiskRow]:
-    """Return the worst deciding attack of each risk, beside the original data and guessing."""
-    for risk, worst in run.risks.items():
-        if worst.rate is None:
-            continue
-        gain = worst.gain
+    """Return how far attackers got in each thing they tried, beside the original and guessing."""
+    for most in run.furthest:
+        assert most.rate is not None
+        limit = result.criteria.limit(most.risk)
+        alike = [each.gain for each in run.deciding if each.label == most.label]
         yield RiskRow(
-            risk=risk,
-            label=f"{label_of(worst)} ({worst.knows})",
+            risk=most.risk,
+            label=f"{most.label} ({most.knows})",
             original="not measured"
-            if worst.raw is None
-            else in_thousand(worst.raw.value, rounding=ROUND_FLOOR),
-            release=in_thousand(worst.rate.value),
+            if most.raw is None
+            else in_thousand(most.raw.value, rounding=ROUND_FLOOR),
+            release=in_thousand(most.rate.value),
             guessing=""
-            if worst.baseline is None
-            else of_thousand_words(worst.baseline.value, ROUND_FLOOR),
-            details=details_of(worst),
-            above=gain is not None and gain.high > result.criteria.limit(risk),
+            if most.baseline is None
+            else of_thousand_words(most.baseline.value, ROUND_FLOOR),
+            details=details_of(most),
+            above=any(gain is not None and gain.high > limit for gain in alike),
             shares=(
-                None if worst.raw is None else worst.raw.value,
-                worst.rate.value,
-                None if worst.baseline is None else worst.baseline.value,
+                None if most.raw is None else most.raw.value,
+                most.rate.value,
+                None if most.baseline is None else most.baseline.value,
             ),
         )
-
-
-def label_of(adversary: Adversary) -> str:
-    """Return what an attacker does, in a few words.
-
-    >>> from setveil.audit import Adversary
-    >>> label_of(Adversary(attack="linkage", risk="singling_out"))
-    "Single out a person's record"
-    """
-    if adversary.figure == "accuracy" and adversary.risk == LINKAGE:
-        return PIECES
-    if adversary.figure == "auc":
-        return MEMBERS
-    return LABELS[adversary.risk]
 
 
 def details_of(adversary: Adversary) -> str:
@@ -180,7 +158,7 @@ def details_of(adversary: Adversary) -> str:
         low, high = of_thousand_words(rate.low, ROUND_FLOOR), of_thousand_words(rate.high)
         said.append(f"95% interval {low} to {high} of 1,000")
     if adversary.tested:
-        said.append(plural(adversary.tested, "test"))
+        said.append(plural(adversary.tested, adversary.unit))
     if adversary.control is not None:
         said.append(f"where there is nothing to find: {in_thousand(adversary.control.value)}")
     if gain is not None:
@@ -220,14 +198,14 @@ def _own_counts(run: RunRecord) -> Iterator[str]:
 def _lost_by_size(run: RunRecord) -> Iterator[str]:
     """Return how far off counts of one, two and three items are."""
     errors = run.figures.get("contents", {}).get("errors") or {}
-    words = {"1": "of one item", "2": "of pairs", "3": "of triples"}
+    words = {"1": "of one item", "2": "of two items", "3": "of three items"}
     parts = [
-        f"{words[size]} {lost(error)}"
+        f"{words[size]} by {lost(error)}"
         for size, error in errors.items()
         if size in words and error is not None
     ]
     if parts:
-        yield f"Apart: {', '.join(parts)}."
+        yield f"By size: counts {join_parts(parts)}."
 
 
 def _if_they_know_more(run: RunRecord) -> Iterator[str]:

@@ -138,7 +138,8 @@ def publish_run(store: Store, result: AuditResult, run: RunRecord, *, title: str
             f"{run.title} may not be published: {'; '.join(judgement.reasons)}",
             fix="choose another run",
         )
-    if store.finished(run.id, run.name) is None:
+    kept = store.finished(run.id, run.name)
+    if kept is None or judge_run(kept, result.criteria).answer != judgement.answer:
         raise ReleaseError(
             f"the release of {run.title} is not the one that the audit judged",
             where=str(store.candidates / run.name),

@@ -194,8 +194,8 @@ def counts(figures: Mapping[str, Any]) -> list[Small]:
         for item, records, low, high in figures.get("items", ())
     ]
     how = (
-        "In how many original records a common item was, and between which numbers a reader of "
-        "the release can place that. From 0 upwards: the item was left out, or stands under a "
+        "The number of original records with a common item, and the smallest and largest number "
+        "that a recipient can conclude. From 0 upwards: the item was left out, or stands under a "
         "general term."
     )
     head = ["item", "records", "at least", "at most"]

@@ -111,7 +111,7 @@ def test_rare_items_are_suggested_where_none_are_sensitive(audit):
 def test_sensitive_items_are_read_or_drawn(audit, clinic):
     for option in (["--sensitive", clinic.sensitive], ["--sensitive-share", 0.2]):
         result = audit(*LAX, *option, "--methods", "cahd:p=2")
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == 4, result.output  # it hides items, and not people
         assert "p = 2 · cahd" in result.stdout
         assert "Learn a sensitive item" in result.stdout
 

@@ -227,7 +227,7 @@ class Request:
         if seed is not None and seed < 0:
             raise ParameterError(f"the seed is {seed}", fix="use a whole number of at least 0")
         secret = checked_items(table, taxonomy, sensitive)
-        if criteria.min_k > len(table):
+        if criteria.min_k > max(len(table), MIN_K):
             raise ParameterError(
                 f"min_k is {criteria.min_k:,}, but there are only {plural(len(table), 'record')}",
                 fix="use a smaller number",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -267,33 +268,19 @@ def _attachments(cluster: Rebuilt, part: str) -> tuple[int, int, int, int]:
 def largest_matching(choices: Sequence[Sequence[int]]) -> int:
     """Return how many rows at most can each take one of their choices, no choice taken twice.
 
-    Kuhn's augmenting paths: a row whose choices are all taken asks their takers to move on.
-
     >>> largest_matching([[0, 1], [0], [0]])
     2
     """
-    taker: dict[int, int] = {}
-    choice_of: dict[int, int] = {}
-    for start in range(len(choices)):
-        asked_by: dict[int, int] = {}
-        queue = [start]
-        free = None
-        for row in queue:
-            for choice in choices[row]:
-                if choice in asked_by:
-                    continue
-                asked_by[choice] = row
-                if choice not in taker:
-                    free = choice
-                    break
-                queue.append(taker[choice])
-            if free is not None:
-                break
-        while free is not None:
-            row = asked_by[free]
-            taker[free] = row
-            choice_of[row], free = free, choice_of.get(row)
-    return len(taker)
+    from scipy.sparse import csr_array  # noqa: PLC0415  (start-up time)
+    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415
+
+    ends = np.cumsum([0, *map(len, choices)])
+    if not ends[-1]:
+        return 0
+    places = np.fromiter(itertools.chain.from_iterable(choices), dtype=np.int64, count=ends[-1])
+    shape = (len(choices), int(places.max()) + 1)
+    graph = csr_array((np.ones(len(places), dtype=bool), places, ends), shape=shape)
+    return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
 
 
 def _pairs(guess: ReassociationGuess, rebuilt: Sequence[Rebuilt]) -> Share:

@@ -126,7 +126,8 @@ def _best(
     if left[:piece].any():
         return None
     piece_of = np.repeat(np.arange(pieces), left)
-    value_of = np.repeat(np.arange(values), free)
+    # More rows of one value than there are pieces left cannot all be taken.
+    value_of = np.repeat(np.arange(values), np.minimum(free, left.sum()))
     costs = -scores[piece_of][:, value_of]
     own = np.flatnonzero(piece_of == piece)
     costs[np.ix_(own, value_of < value)] = np.inf

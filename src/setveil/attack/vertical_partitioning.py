@@ -73,8 +73,8 @@ class VPA:
         How many combinations of a chunk are tried; if none gives the published chunks, the
         first is taken. How often that was is reported.
     largest
-        Of a chunk with more than this many pairs of a different sub-record and a different row,
-        the first combination is taken: what comes after it takes an assignment for each pair.
+        Of a chunk with more than this many pairs of a sub-record and a different row, the first
+        combination is taken: what comes after it takes many assignments of sub-records to rows.
         None for no such limit.
     terms
         Whether terms of the term chunk are attached as ABA does, or at random as in the paper.
@@ -106,7 +106,7 @@ class VPA:
     applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
-    role: ClassVar[AuditRole] = reassociation_role(cost=3, params={"largest": 100})
+    role: ClassVar[AuditRole] = reassociation_role(cost=3, params={"largest": 500})
 
     combinations: int = field(
         default=20, metadata={"doc": "combinations of a chunk to be tried", "most": 1_000_000}
@@ -256,8 +256,8 @@ def combined(
     most
         How many combinations of a chunk are tried.
     largest
-        Pairs of a different piece and a different row beyond which the first is taken; None for
-        no such limit.
+        Pairs of a sub-record and a different row beyond which the first is taken; None for no
+        such limit.
 
     Examples
     --------
@@ -289,7 +289,8 @@ def combined(
         table = np.stack([scores[place] for place in places])
         ways = _ways([pool.pieces[place] for place in places], table, own, rng)
         tried = list[Way]()
-        small = largest is None or len(places) * len(set(own)) <= largest
+        copies = sum(pool.pieces[place].copies for place in places)
+        small = largest is None or copies * len(set(own)) <= largest
         for way in islice(ways, most if small else 1):
             tried.append(way)
             if parted(way.contents, k, m) == domains[piece.low]:

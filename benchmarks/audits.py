@@ -15,12 +15,14 @@ from typing import Any
 
 from benchmarks.nouns import TEXTS
 from benchmarks.row import Row
-from setveil.data.synthetic import clinic
+from setveil.data.synthetic import clinic, lookalike
 from setveil.io.writers import write
 
 TARGETS = (0.02, 0.1, 0.3)
 MINUTES = 600
 """Seconds that are still minutes."""
+LARGE = (480, 1800)
+"""The same for 77,512 and 515,597 records."""
 KEPT = 2
 """How many runs have ended when an audit is killed."""
 ANSWERS = {0, 1, 3, 4}
@@ -87,6 +89,22 @@ def wikipedia(folder: Path) -> Case | None:
     )
 
 
+def lookalikes(folder: Path) -> list[Case]:
+    """Return click streams and baskets like those of the literature, 16 settings each."""
+    settings = ";".join(
+        f"{name}:k={k},m={m}"
+        for name in ("disassociate", "safe-disassociate")
+        for k in (5, 10, 25, 50)
+        for m in (2, 3)
+    )
+    found = []
+    for name in ("bms-webview-2", "bms-pos"):
+        write(lookalike(name).table, folder / f"{name}.jsonl")
+        options = (str(folder / f"{name}.jsonl"), "--methods", settings)
+        found.append(Case(name=f"{name} look-alike", options=options))
+    return found
+
+
 def chosen(found: dict[str, Any]) -> str:
     """Return the title of the recommended release."""
     return next(
@@ -151,4 +169,9 @@ def run(*, small: bool = False) -> list[Row]:
             seconds, found = texts.ended(folder / texts.name)
             name = f"audit of Wikipedia, {len(found['runs'])} runs: {chosen(found)}"
             rows.append(Row(name=name, value=seconds, unit="s", most=MINUTES))
+        for large, most in zip([] if small else lookalikes(folder), LARGE, strict=False):
+            seconds, found = large.ended(folder / large.name.partition(" ")[0])
+            records = found["settings"]["records"]
+            name = f"audit of the {large.name}, {records:,} records, 16 settings: {chosen(found)}"
+            rows.append(Row(name=name, value=seconds, unit="s", most=most))
     return rows

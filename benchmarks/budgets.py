@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.audits import Case, groceries
+from benchmarks.audits import Case, chosen, groceries
 from benchmarks.row import Row
 from setveil.core.quantities import format_size
 from setveil.engine.worker import resident
 
 SECONDS = (10, 20, 60)
+SHARES = (0.25, 0.5, 1.0)
+"""Parts of the time that an audit usually takes, as budgets."""
+EXHAUSTIVE = (
+    *(f"{name}:k={k}" for name in ("gather", "coherence") for k in (5, 10, 25, 50)),
+    *(
+        f"{name}:k={k},m=2"
+        for name in ("disassociate", "safe-disassociate", "apriori-km")
+        for k in (5, 10, 25, 50)
+    ),
+    *(f"cahd:p={p}" for p in (5, 10)),
+    *(f"{name}:rho={rho}" for name in ("td-control", "suppress-control") for rho in (0.3, 0.1)),
+)
+"""Settings that a plain grid tries of the methods of a default audit."""
+ATTACKS = "linkage,inference,prior,aba,semantic-prior,vpa"
+"""All attacks that apply to them by default; named, they run whatever others found."""
 SIZES = (300_000_000, 500_000_000, 1_000_000_000)
 MEMORY_SECONDS = 30
 """Time of the audits whose memory is watched."""
@@ -57,6 +73,34 @@ def times(folder: Path, case: Case, budgets: tuple[int, ...]) -> list[Row]:
     return rows
 
 
+def verdicts(folder: Path, case: Case) -> list[Row]:
+    """Return how soon an audit answers: within parts of its usual time, and beside a grid."""
+    begun = cpu_seconds()
+    seconds, usual = case.ended(folder / "usual")
+    searched = cpu_seconds() - begun
+    name = f"audit of {case.name}: {chosen(usual)}"
+    rows = [Row(name=name, value=seconds, unit="s")]
+    for share in SHARES:
+        budget = max(round(share * seconds), 1)
+        took, found = case.ended(folder / f"part-{share}", "--budget", f"{budget}s")
+        name = (
+            f"the same with --budget {budget}s ({found['answer']}: {chosen(found)}): time over it"
+        )
+        rows.append(Row(name=name, value=took / budget, unit="×", most=WITHIN))
+    begun = cpu_seconds()
+    grid = ("--methods", ";".join(EXHAUSTIVE), "--attacks", ATTACKS)
+    _, found = case.ended(folder / "grid", *grid)
+    name = f"CPU time of {len(EXHAUSTIVE)} settings with every attack ({chosen(found)}) over it"
+    rows.append(Row(name=name, value=(cpu_seconds() - begun) / searched, unit="×", least=2))
+    return rows
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def memories(folder: Path, case: Case, sizes: tuple[int, ...], seconds: int) -> list[Row]:
     """Return what the processes of an audit hold at most, over its memory; or a refusal."""
     rows = []
@@ -82,5 +126,6 @@ def run(*, small: bool = False) -> list[Row]:
             return [*times(folder, case, (3,)), *memories(folder, case, (100_000_000,), 20)]
         return [
             *times(folder, case, SECONDS),
+            *verdicts(folder, case),
             *memories(folder, case, SIZES, MEMORY_SECONDS),
         ]

@@ -355,8 +355,8 @@ def test_vpa_finds_what_is_parted_into_the_published_chunks():
         bounded = attack.run(release, relatedness=Near(), anonymizer=method)
         assert "for 1 of 1 chunks none of the combinations tried" in bounded.notes[0]
         assert bounded.clusters[0].records().count(("a", "b", "c")) == 2
-    # One piece, two different rows.
-    assert VPA(largest=2).run(release, relatedness=Near(), anonymizer=method).notes == ()
+    # Two copies of a piece, two different rows.
+    assert VPA(largest=4).run(release, relatedness=Near(), anonymizer=method).notes == ()
     with pytest.raises(ParameterError, match="largest is -1"):
         VPA(largest=-1)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Placed = Sequence[Int64Array]
 
 DISASSOCIATED = frozenset({"disassociated"})
-SAMPLES = (100, 400)
+SAMPLES = (50, 200)
 """How many clusters an audit draws and attacks, until it can tell."""
 
 

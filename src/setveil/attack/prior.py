@@ -219,16 +219,20 @@ def place_by_prior(
             placed[place] = np.array(own, dtype=np.int64)
     for low, places in terms.items():
         values = pool.values[low : pool.pieces[places[0]].high]
-        chances = np.full((len(places), len(values)), 1 / len(values))
-        for place, rows in zip(
-            places, rows_of_terms(chances, values, term_copies, rng), strict=True
-        ):
+        chances = np.full((1, len(values)), 1 / len(values))
+        found = rows_of_terms(chances, values, term_copies, rng, terms=len(places))
+        for place, rows in zip(places, found, strict=True):
             placed[place] = low + rows
     return placed
 
 
 def rows_of_terms(
-    chances: Floats, values: Int64Array, copies: int, rng: np.random.Generator
+    chances: Floats,
+    values: Int64Array,
+    copies: int,
+    rng: np.random.Generator,
+    *,
+    terms: int | None = None,
 ) -> list[Int64Array]:
     """Return the rows that each term of a term chunk is attached to: by the largest tails.
 
@@ -243,6 +247,8 @@ def rows_of_terms(
         How many rows are wanted, at most.
     rng
         Breaks ties.
+    terms
+        How many terms there are, where all have the chances of the one row that is given.
 
     Examples
     --------
@@ -258,17 +264,28 @@ def rows_of_terms(
     all_tails = np.concatenate(
         [tails_of(size, mean) for size, mean in zip(sizes.tolist(), means.T, strict=True)], axis=1
     )
+    # Only the largest tails are looked at more closely: sorting all takes long.
+    leasts = np.partition(all_tails, -copies)[:, -copies] if copies < len(values) else None
+    larges = [
+        np.arange(len(values)) if leasts is None else np.flatnonzero(tails >= leasts[place])
+        for place, tails in enumerate(all_tails)
+    ]
     found = []
-    for row, tails in zip(chances, all_tails, strict=True):
-        # A value's rows stand together, the likeliest first: they are taken so, also where
-        # tails near 1 are equal.
-        order = np.lexsort((rng.random(len(values)), -row, values))
-        best = np.lexsort((rng.random(len(tails)), -tails))[:copies]
-        places = start.tolist()
+    for term in range(len(chances) if terms is None else terms):
+        place = term % len(chances)
+        row, tails, large = chances[place], all_tails[place], larges[place]
+        among_rows, among_tails = rng.random(len(values)), rng.random(len(tails))
+        best = large[np.lexsort((among_tails[large], -tails[large]))[:copies]]
+        taken: dict[int, Int64Array] = {}
         rows = []
         for value in anchor[best].tolist():
-            rows.append(order[places[value]])
-            places[value] += 1
+            if value not in taken:
+                # A value's rows are taken with the likeliest first, also where tails near 1 are
+                # equal.
+                own = by_value[start[value] : start[value] + sizes[value]]
+                taken[value] = own[np.lexsort((among_rows[own], -row[own]))]
+            rows.append(taken[value][0])
+            taken[value] = taken[value][1:]
         found.append(np.array(rows, dtype=np.int64))
     return found
 

@@ -157,7 +157,7 @@ def test_a_variant_stops_the_run(folder):
 def test_included_variants_are_protected_and_promised(folder):
     done = anonymized(folder, "--variants", "include")
     assert done.exit_code == 0, done.output
-    assert "Also sensitive, as --variants include says: 'hiv'" in done.stderr
+    assert "Also treated as sensitive (--variants include): 'hiv'" in done.stderr
     manifest = json.loads((folder / "release" / "manifest.json").read_text())
     assert sorted(manifest["promise"]["params"]["sensitive"]) == ["HIV", "hiv"]
     checked = run("verify", folder / "release", "--json")

@@ -43,7 +43,7 @@ def test_where_no_setting_reaches_the_target_nothing_is_published(harden, clinic
     assert result.exit_code in {1, 3}
     found = load_audit(clinic.folder / "out")
     assert found.recommended is None
-    assert "no stronger setting is left" in found.notes[0]
+    assert "the strongest setting was reached" in found.notes[0]
     assert not list((clinic.folder / "out" / "publish").glob("*"))
 
 

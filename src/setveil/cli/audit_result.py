@@ -124,7 +124,7 @@ def tell_progress(progress: Progress, search: "SearchProgress", *, quiet: bool) 
     )
     if search.begins:
         for warning in search.foreseen:
-            say(f"warning: {warning}")
+            say(f"warning: {warning}", quiet=quiet)
         if search.ended is None:
             say(
                 f"Estimated time: {_about(search.seconds_left)}. You can stop with Ctrl-C; "

@@ -100,7 +100,7 @@ def agrees(expected: str, got: str) -> bool:
     (True, True, False)
     """
     pattern = ""
-    for line in expected.splitlines():
+    for line in expected.strip("\n").splitlines():
         if line.strip() == "...":
             pattern += r"(?:.*\n)*?"
         else:

@@ -41,8 +41,8 @@ def test_order_of_suppression(made, example):
     assert set(order[:3]) == {"x", "y", "z"}
     assert order[3:] == [fourth, fifth]
     assert [step.cost for step in made.log] == [1, 1, 1, 2, 3]
-    assert "in 4 of the minimal moles" in made.log[3].reason
-    assert "in 3 of the minimal moles" in made.log[4].reason
+    assert "4 of the combinations left" in made.log[3].reason
+    assert "3 of the combinations left" in made.log[4].reason
 
 
 def test_what_is_published(made, example):

@@ -78,14 +78,18 @@ def test_an_answer_that_comes_in_parts_is_put_together():
 
 @contextmanager
 def watched():
-    """Yield a list whose last number is the most that this process and its children held."""
+    """Yield a list whose last number is the most that this process and its children held.
+
+    This process counts as it is at first: what earlier tests left in it comes and goes.
+    """
     most, over = [0], threading.Event()
     others = set(children())  # of tests before this one, such as Spark
+    here = resident(os.getpid())
 
     def watch():
         while not over.wait(0.002):
-            own = [os.getpid(), *(set(children()) - others)]
-            most.append(max(most[-1], sum(map(resident, own))))
+            workers = set(children()) - others
+            most.append(max(most[-1], here + sum(map(resident, workers))))
 
     thread = threading.Thread(target=watch)
     thread.start()

@@ -139,6 +139,7 @@ class SettingsText(TypedDict, total=False):
     """What was asked for; further settings are any values."""
 
     relatedness: list[str]
+    sensitive: list[str]
 
 
 def _check(found: Mapping[str, Any], kind: type, **closer: Any) -> None:  # noqa: ANN401
@@ -331,6 +332,8 @@ class Adversary:
         """Read what :meth:`to_json` wrote."""
         found = {name: value for name, value in found.items() if name != "gain"}
         _check(found, cls, examples=list[ExampleText])
+        if found.get("risk", RISKS[0]) not in RISKS:
+            raise InputError("the audit is damaged at 'risk'", fix="audit again")
         rates = {
             name: None if found.get(name) is None else Rate(**found[name])
             for name in ("rate", "baseline", "control", "raw", "advantage")

@@ -56,7 +56,8 @@ $(VENV)/.installed-%: $(VENV)/.installed
 demo: $(VENV)/.installed ## install, run the demonstration, print the path of its report
 	@$(BIN)/setveil demo
 
-docs: $(VENV)/.installed-docs ## build the docs as a site, offline; any warning is an error
+docs: $(VENV)/.installed-docs ## write docs/cli.md from the commands, and build the docs as a site
+	@$(BIN)/python -m website.cli_pages
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "build/site/index.html"
 

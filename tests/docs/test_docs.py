@@ -149,10 +149,27 @@ def test_every_command_and_option_is_documented():
         text = section(name)
         if name.startswith(("setveil anonymize ", "setveil attack ", "setveil table ")):
             text += section(name.rpartition(" ")[0])  # what all methods share stands above them
+        if "options of reading" in text:
+            text += section("How DATA is read")
         for param in command.params:
             for option in [*param.opts, *param.secondary_opts]:
                 if option.startswith("--"):
                     assert option in text, f"docs/cli.md, {name}: nothing on {option}"
+
+
+def test_the_page_of_the_command_line_is_the_generated_one():
+    from website.cli_pages import PAGE, TEXT, render
+
+    page, text = (each.read_text(encoding="utf-8") for each in (PAGE, TEXT))
+    assert page == render(text), "run `python -m website.cli_pages`"
+
+
+def test_a_command_without_a_heading_is_on_the_page_all_the_same():
+    from website.cli_pages import render
+
+    page = render("# Title\n\n## `setveil attack`\n\nWords.\n\n## `setveil verify`\n")
+    assert page.index("Words.") < page.index("#### `setveil attack rba`") < page.index("verify`")
+    assert "--context" in page
 
 
 def test_help_lines_are_those_of_the_commands():

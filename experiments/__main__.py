@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import setveil
 from experiments.claims import claims_table
 from experiments.own_files import stem
+from setveil.core.errors import SetveilError
 from setveil.core.files import write_whole
-from setveil.errors import SetveilError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from experiments.noun_texts import documents_of, glosses, glove, split, topics_o
 from experiments.wished_density import WishedDensity
 from setveil.anonymize import Coat
 from setveil.attack import EC, RA, Shadow
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.measure import score
 from setveil.relatedness import NGD, Combined, build_index
 

@@ -13,7 +13,7 @@ from experiments.distinct_terms_report import BASELINES, FIGURES, SCOPES, claims
 from experiments.noun_texts import documents_of, glosses, glove, split
 from setveil.anonymize import Disassociate
 from setveil.attack import ABA, MRA, RGA, VPA
-from setveil.errors import InfeasibleError
+from setveil.core.errors import InfeasibleError
 from setveil.measure.reassociation import score_reassociation
 from setveil.relatedness import NGD, build_index
 from setveil.text.selection import with_ttr

@@ -15,7 +15,7 @@ from setveil.anonymize import Clump, Coat, Disassociate, Gather, Partition
 from setveil.attack import Linkage
 from setveil.audit import audit
 from setveil.audit.frontier import frontier
-from setveil.charts import bars, curves, draw, stacks, standing_alone
+from setveil.core.charts import bars, curves, draw, stacks, standing_alone
 from setveil.data.synthetic import clinic
 from setveil.measure import draw_targets, ggd_share, items_exact, items_suppressed, score
 from setveil.measure.uniqueness import uniqueness

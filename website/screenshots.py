@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from setveil.audit import load_audit
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.report import render_audit
 from website.pages import ROOT
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setveil import anonymize, attack, audit, guarantee, measure, relatedness
+    from setveil.core.errors import SetveilError
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
-    from setveil.errors import SetveilError
     from setveil.io.detect import detect_layout
     from setveil.io.layout import Layout
     from setveil.io.readers import read
@@ -28,7 +28,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Layout": "setveil.io.layout",
-    "SetveilError": "setveil.errors",
+    "SetveilError": "setveil.core.errors",
     "Taxonomy": "setveil.data.taxonomy",
     "TransactionTable": "setveil.data.table",
     "detect_layout": "setveil.io.detect",

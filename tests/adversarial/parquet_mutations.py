@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+from setveil.core.errors import InputError
 from setveil.core.parquet import parquet_blocks, read_parquet
-from setveil.errors import InputError
 from setveil.release.frames import long_frame
 
 INTERESTING = (

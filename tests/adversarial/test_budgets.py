@@ -17,10 +17,10 @@ from setveil import TransactionTable
 from setveil.audit import audit, limits
 from setveil.audit.limits import Limits
 from setveil.cli import app
+from setveil.core.errors import ParameterError
 from setveil.data.synthetic import clinic
 from setveil.engine.processes import ROOM, Processes
 from setveil.engine.worker import resident
-from setveil.errors import ParameterError
 from setveil.io.writers import write
 
 TABLE = TransactionTable.from_rows([["flu", "gout"], ["flu", "rash"], ["flu"]] * 8)

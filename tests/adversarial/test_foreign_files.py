@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from setveil import TransactionTable, audit
 from setveil.cli import app
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.release import Key, publish_suppressed
 from setveil.release.fitness import fitness_of

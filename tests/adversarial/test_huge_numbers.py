@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from setveil import Taxonomy
 from setveil.anonymize import Clump
 from setveil.cli import app
+from setveil.core.errors import ParameterError
+from setveil.core.registry import entries, params_of
 from setveil.engine.worker import limit_memory, resident
-from setveil.errors import ParameterError
-from setveil.registry import entries, params_of
 
 LIMITS = ("9" * 400, "9" * 5000, "nan", "inf", "-5", "1e400", "5 parsecs", "0", "", "٣s")
 """Not a time, not a size, or more of it than there is."""

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from setveil import TransactionTable
 from setveil.cli import app
+from setveil.core.errors import ReleaseError
 from setveil.core.files import staged_file
-from setveil.errors import ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.release import Key, publish_suppressed
 from setveil.release.store import load_key, load_manifest, load_release, save, save_key

@@ -19,15 +19,15 @@ from typer.testing import CliRunner
 
 import setveil
 from setveil import TransactionTable
-from setveil.charts import bars, draw
 from setveil.cli import app
 from setveil.cli.output import _kept
-from setveil.errors import InputError
+from setveil.core.charts import bars, draw
+from setveil.core.errors import InputError
+from setveil.core.words import is_formula, visible
 from setveil.guarantee import KAnonymity
 from setveil.release import publish_suppressed
 from setveil.release.store import save
 from setveil.report import markdown_audit
-from setveil.words import is_formula, visible
 
 SPOOFS = (
     "flu\x1b[2K\x1b[1A",  # wipes the line before
@@ -91,7 +91,7 @@ def run(*args, codes=(0,)):
 def test_names_are_written_out_once_and_json_stays_exact(name):
     assert_clean(visible(name), name)
     assert visible(visible(name)) == visible(name)
-    assert json.loads(setveil.words.json_text([name])) == [name]
+    assert json.loads(setveil.core.words.json_text([name])) == [name]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from tests.adversarial.parquet_mutations import damaged, whole_files
 
+from setveil.core.errors import InputError
 from setveil.core.parquet import check_parquet, read_parquet
-from setveil.errors import InputError
 
 
 def run(first, last):

@@ -15,9 +15,9 @@ from tests.reference.km import violations
 from tests.strategies import tables
 from tests.unit.disassociated_instances import instances, releases
 
+from setveil.core.errors import ReleaseError
 from setveil.data import TransactionTable
 from setveil.data.table import Vocabulary
-from setveil.errors import ReleaseError
 from setveil.guarantee import Disassociated, KmAnonymity, km_anonymity
 from setveil.release import (
     encoding,

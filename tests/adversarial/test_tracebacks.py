@@ -10,20 +10,21 @@ from tests.adversarial.fuzz.campaign import Case, place
 from tests.adversarial.fuzz.mutation import Raw, json_text
 from typer.testing import CliRunner
 
-from setveil import cli, errors
+from setveil import cli
 from setveil.attack import load_guess
 from setveil.audit.store import VERSION, Store, load_audit
+from setveil.core import errors
+from setveil.core.errors import InputError, ReleaseError
 from setveil.core.untrusted import parse_json
+from setveil.core.words import kept, lost
 from setveil.data import Taxonomy
 from setveil.data.itemset_lists import read_itemsets
-from setveil.errors import InputError, ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.measure import score
 from setveil.relatedness.index import CorpusIndex
 from setveil.release import publish_groups
 from setveil.release.manifest import _digest
 from setveil.release.store import MANIFEST, load_key, load_release, save
-from setveil.words import kept, lost
 
 DEEP = Raw("[" * 3000 + "]" * 3000)
 DIGITS = Raw("9" * 5000)

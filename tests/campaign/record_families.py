@@ -13,7 +13,7 @@ from tests.reference.rho import violations
 from tests.reference.support_constraints import rare_parts
 
 from setveil import anonymize
-from setveil.errors import InfeasibleError
+from setveil.core.errors import InfeasibleError
 from setveil.guarantee import (
     Coherence,
     KAnonymity,

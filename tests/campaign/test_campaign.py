@@ -16,7 +16,7 @@ from tests.campaign.families import FAMILIES, TOTAL
 from tests.campaign.tally import Tally
 from tests.reference import block_worlds, disassociation_worlds, record_worlds, worlds
 
-from setveil import registry
+from setveil.core import registry
 from setveil.guarantee import Verdict
 
 NO_PROMISE = {"secret-sharing", "select-a-size", "split-personality", "token-hashing"}

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from setveil.cli import app
-from setveil.registry import entries
+from setveil.core.registry import entries
 
 VISITS = [
     ["flu", "cough"],

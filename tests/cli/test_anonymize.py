@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import VISITS
 
 import setveil
-from setveil.registry import entries, params_of
+from setveil.core.registry import entries, params_of
 
 METHODS = [entry.name for entry in entries("anonymizer")]
 
@@ -37,7 +37,7 @@ def test_every_method_gives_a_release_that_loads_and_a_private_key(clinic, metho
 @pytest.mark.parametrize("method", METHODS)
 def test_help_shows_the_methods_own_options(clinic, method):
     text = clinic.run("anonymize", method, "--help").stdout
-    for param in params_of(setveil.registry.find("anonymizer", method).target):
+    for param in params_of(setveil.core.registry.find("anonymizer", method).target):
         assert f"--{param.name.replace('_', '-')}" in text
 
 

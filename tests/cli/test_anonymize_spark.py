@@ -61,7 +61,7 @@ def test_what_needs_the_records_here(clinic, visits):
 
 
 def test_the_methods_by_their_names():
-    from setveil.registry import name_of
+    from setveil.core.registry import name_of
     from setveil.spark.anonymizing import METHODS
 
     assert {name_of(kind) for kind in METHODS} == DISTRIBUTED

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from setveil import __version__
 from setveil.cli import COMMANDS, app, output
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 
 
 def test_version(clinic):

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import setveil
+from setveil.core.errors import InputError
 from setveil.data.itemset_lists import read_itemsets
-from setveil.errors import InputError
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import json
 import re
 
-from setveil.registry import entries, params_of
+from setveil.core.registry import entries, params_of
 
 
 def test_lists_every_method_with_its_parameters_and_paper(clinic):

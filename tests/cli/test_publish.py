@@ -11,7 +11,7 @@ from setveil.audit import Adversary, AuditResult, RunRecord
 from setveil.audit.results import Criteria
 from setveil.audit.store import Store, load_audit
 from setveil.cli import app
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.measure.interval import Rate
 from setveil.release import Key

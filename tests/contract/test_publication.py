@@ -14,9 +14,10 @@ from tests.contract.cases import Case
 from tests.published_forms import HIDDEN, releases
 from typer.testing import CliRunner
 
-from setveil import Taxonomy, TransactionTable, registry
+from setveil import Taxonomy, TransactionTable
 from setveil.cli import app
-from setveil.errors import ParameterError, ReleaseError
+from setveil.core import registry
+from setveil.core.errors import ParameterError, ReleaseError
 from setveil.guarantee import Disassociated, KAnonymity, PrivacyDegree
 from setveil.measure.interval import Rate
 from setveil.release.parts import content_blocks

@@ -14,7 +14,7 @@ from tests.docs.pages import SHELLS, Block, agrees, blocks_of, commands_of, run_
 
 import setveil
 from setveil.cli import COMMANDS, app
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -183,7 +183,7 @@ def test_help_lines_are_those_of_the_commands():
 
 
 def test_every_method_is_named_in_the_cli_page():
-    from setveil.registry import entries
+    from setveil.core.registry import entries
 
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for entry in [*entries("anonymizer"), *entries("guarantee")]:
@@ -191,7 +191,7 @@ def test_every_method_is_named_in_the_cli_page():
 
 
 def test_errors_are_of_one_family():
-    from setveil import errors
+    from setveil.core import errors
 
     for name, value in vars(errors).items():
         if isinstance(value, type) and issubclass(value, Exception):

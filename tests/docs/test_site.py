@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 from website import docstrings, gallery, pages
 
-from setveil.registry import entries
+from setveil.core.registry import entries
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

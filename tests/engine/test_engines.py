@@ -15,10 +15,10 @@ from tests.conftest import missing_component
 
 from setveil.anonymize import LRA, Disassociate, Gather, SafeDisassociate, VPAKm
 from setveil.anonymize import gather as gather_module
+from setveil.core.errors import EngineError, InfeasibleError, ParameterError
 from setveil.data import Taxonomy, TransactionTable
 from setveil.engine import Local, Loopback, Spark
 from setveil.engine import spark as spark_module
-from setveil.errors import EngineError, InfeasibleError, ParameterError
 
 ENGINES = [Local(workers=1), Local(workers=3), Loopback(seed=1), Loopback(seed=2)]
 ON_SPARK = pytest.param("spark", marks=pytest.mark.spark)

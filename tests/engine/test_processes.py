@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from setveil.core.errors import ParameterError
 from setveil.engine.processes import Processes
 from setveil.engine.worker import resident
-from setveil.errors import ParameterError
 
 # Functions must be found by another process: eval(source, {"x": job}) is one that can do anything.
 IDENTITY = "x"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data import row_order
 from setveil.data.problems import Problems
 from setveil.data.sources import Source, text_lines
-from setveil.errors import InputError, ParameterError
 from setveil.io import cells as module
 from setveil.io.cells import Cells, TextPool, pairs_of_codes, read_cells, rows_of_codes
 from setveil.io.delimited import records

@@ -23,8 +23,8 @@ from odf.table import Table, TableCell, TableRow
 from odf.text import P
 
 from setveil.core import untrusted
+from setveil.core.errors import InputError
 from setveil.data.sources import Source
-from setveil.errors import InputError
 from setveil.io import containers
 from setveil.io.containers import load_grid, sniff_container
 

@@ -19,7 +19,7 @@ import zstandard
 from tests.adversarial.fuzz import campaign
 
 import setveil
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.io import containers
 from setveil.io.layout import Layout
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setveil.core.errors import InputError
 from setveil.data.problems import Problems
 from setveil.data.sources import Source
-from setveil.errors import InputError
 from setveil.io import json_lines
 from setveil.io.json_lines import list_fields, read_jsonl
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import setveil
-from setveil.errors import InputError, ParameterError, SetveilError
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.io.layout import FORMATS, ROLES, TABLES, Column, Layout, ReadOptions, read_layout
 
 HOSPITAL = (

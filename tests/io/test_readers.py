@@ -12,7 +12,7 @@ import pytest
 import zstandard
 from tests.io.reported import read_reported
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.io import number_lines as formats_numbers
 from setveil.io.readers import read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.io.reported import read_reported
 
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.io import number_lines as formats_numbers
 from setveil.io.readers import read
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.io.reported import read_reported
 
+from setveil.core.errors import InputError, SetveilError
 from setveil.data.sources import Source
-from setveil.errors import InputError, SetveilError
 from setveil.io.layout import FORMATS
 
 NAMES = ["a.dat", "a.csv", "a.tsv", "a.jsonl", "a.spmf", "a.parquet", "a"]
@@ -117,7 +117,7 @@ def test_every_cut_of_a_compressed_file_is_refused(folder, packed):
 DAMAGED_PARQUET = """
 import pathlib, sys
 from tests.io.reported import read_reported
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 
 path = pathlib.Path(sys.argv[1])
 whole = path.read_bytes()

@@ -26,10 +26,10 @@ from setveil.attack import (
     SemanticPrior,
 )
 from setveil.attack.semantic_prior import study
+from setveil.core.errors import NotApplicable
+from setveil.core.registry import name_of
 from setveil.data import TransactionTable
 from setveil.data.embeddings import Vectors
-from setveil.errors import NotApplicable
-from setveil.registry import name_of
 from setveil.relatedness import NGD, Combined, Embedding, RecordCounts
 from setveil.release import publish_sets
 from setveil.spark import DistributedChunks

@@ -6,7 +6,7 @@ import pytest
 
 from setveil import Taxonomy, TransactionTable
 from setveil.audit import audit, harden
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.release.store import load_key
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 from setveil.relatedness import build_index
 from setveil.spark.counting import DistributedCorpus
 from setveil.spark.counting_documents import read_documents

@@ -13,8 +13,8 @@ from setveil.anonymize import (
     Partition,
     SimpleSuppression,
 )
+from setveil.core.errors import NotApplicable
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import NotApplicable
 from setveil.measure import average_relative_error as error_here
 from setveil.measure import measure_all, terms_lost
 from setveil.release import publish_sets

@@ -7,8 +7,8 @@ import pytest
 
 from setveil.anonymize import Clump, Disassociate, HgHs, Partition
 from setveil.attack import Linkage, Targets
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import draw_targets as draw_here
 from setveil.measure import score
 from setveil.measure import uniqueness as uniqueness_here

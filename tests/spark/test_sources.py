@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from setveil.errors import EngineError, InputError, ParameterError
+from setveil.core.errors import EngineError, InputError, ParameterError
 from setveil.spark import read_distributed
 
 pytestmark = pytest.mark.spark

@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from setveil import Taxonomy, TransactionTable, audit, load_manifest, registry
-from setveil.errors import InputError, ParameterError
+from setveil import Taxonomy, TransactionTable, audit, load_manifest
+from setveil.core import registry
+from setveil.core.errors import InputError, ParameterError
 
 TREE = Taxonomy.from_parents(
     {"flu": "virus", "HIV": "virus", "gout": "joints", "virus": "illness", "joints": "illness"}

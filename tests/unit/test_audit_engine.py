@@ -24,9 +24,9 @@ from setveil.audit.adversaries import NEEDLESS, attack_release, attackers
 from setveil.audit.config import read_config
 from setveil.audit.run import run_method
 from setveil.audit.store import Store
-from setveil.errors import InputError, ParameterError, ReleaseError
+from setveil.core.errors import InputError, ParameterError, ReleaseError
+from setveil.core.registry import find
 from setveil.measure import draw_targets, score
-from setveil.registry import find
 
 TREE = Taxonomy.from_parents(
     {"flu": "virus", "HIV": "virus", "gout": "joints", "virus": "illness", "joints": "illness"}

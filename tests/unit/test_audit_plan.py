@@ -14,8 +14,8 @@ from setveil.audit.ladder import ladders_of
 from setveil.audit.plan import PROMISELESS, methods_for
 from setveil.audit.results import Adversary
 from setveil.audit.run import applicable
-from setveil.errors import ParameterError
-from setveil.registry import entries
+from setveil.core.errors import ParameterError
+from setveil.core.registry import entries
 from setveil.release.forms import FORMS
 
 

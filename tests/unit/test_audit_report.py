@@ -12,9 +12,10 @@ from tests.unit import audit_results as made
 from tests.unit.audit_results import EVIL
 from tests.unit.html_page import Page
 
-from setveil import charts
 from setveil.audit import AuditResult, frontier
-from setveil.errors import ParameterError
+from setveil.core import charts
+from setveil.core.errors import ParameterError
+from setveil.core.words import in_thousand, won
 from setveil.measure.interval import Rate
 from setveil.report import (
     audit_charts,
@@ -25,7 +26,6 @@ from setveil.report import (
     save_figures,
 )
 from setveil.report.first_screen import first_screen
-from setveil.words import in_thousand, won
 
 
 @pytest.fixture(scope="module")

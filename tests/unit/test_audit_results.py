@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from setveil.audit import Adversary, AuditResult, Criteria, RunRecord
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 from setveil.measure import Rate
 
 

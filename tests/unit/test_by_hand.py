@@ -15,8 +15,8 @@ from setveil.anonymize import (
     Gather,
     SuppressControl,
 )
+from setveil.core.registry import entries
 from setveil.data import Taxonomy
-from setveil.registry import entries
 from setveil.release.export import export_release
 
 ITEMS = "abcdefgh"

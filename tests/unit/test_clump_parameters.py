@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from setveil.anonymize import Clump, Gather
+from setveil.core.errors import ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import ParameterError
 from setveil.measure import ggd
 
 

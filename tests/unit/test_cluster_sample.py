@@ -21,8 +21,8 @@ from setveil.attack.cluster_sample import (
 )
 from setveil.attack.pieces import pools
 from setveil.attack.reassociation_guess import ReassociationGuess
+from setveil.core.errors import ParameterError
 from setveil.data.synthetic import clinic, lookalike
-from setveil.errors import ParameterError
 from setveil.measure import flat, score_reassociation
 from setveil.relatedness import NGD, RecordCounts
 

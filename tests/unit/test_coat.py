@@ -7,9 +7,9 @@ from tests.reference.support_constraints import rare_parts
 
 from setveil.anonymize import PCTA, Coat
 from setveil.anonymize.constraints import consistent_sets, draw_privacy
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.data import TransactionTable
 from setveil.data.wordnet import WordNet
-from setveil.errors import InfeasibleError, InputError, ParameterError
 from setveil.guarantee import SupportConstraints
 
 LETTERS = list("abcdefgh")

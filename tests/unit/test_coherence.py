@@ -10,8 +10,8 @@ from tests.reference.coherence import is_coherent, suppress, without
 from tests.strategies import names, rows_over
 
 from setveil.anonymize import Coherence, coherence
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.data import TransactionTable
-from setveil.errors import InfeasibleError, InputError, ParameterError
 
 
 def random_instance(rng):

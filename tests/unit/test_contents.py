@@ -7,9 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from setveil import Taxonomy, TransactionTable, registry
+from setveil import Taxonomy, TransactionTable
 from setveil.audit import run_method
 from setveil.audit.contents import describe_contents, invent_record, setting_in_words, title_of
+from setveil.core import registry
 from setveil.guarantee import SupportConstraints
 from setveil.measure.queries import errors_by_size
 from setveil.release.account import account_of

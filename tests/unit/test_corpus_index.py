@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.relatedness import plain_counts, plain_pair_counts
 
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.relatedness import CorpusIndex, build_index, index_build
 from setveil.relatedness.words import words_of
 

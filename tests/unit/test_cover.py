@@ -14,8 +14,8 @@ from tests.unit.test_disassociated_guarantee import FEW, random_joint, random_re
 
 from setveil import read
 from setveil.anonymize import Disassociate, SafeDisassociate
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data import TransactionTable
-from setveil.errors import NotApplicable, ParameterError
 from setveil.guarantee import (
     Disassociated,
     SafeDisassociated,

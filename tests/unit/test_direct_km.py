@@ -15,8 +15,8 @@ from tests.strategies import tables_with_taxonomy
 from tests.unit.km_instances import TREE, instances, published
 
 from setveil.anonymize import DirectKm, direct_km
+from setveil.core.errors import InfeasibleError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InfeasibleError
 from setveil.guarantee import KmAnonymity
 
 

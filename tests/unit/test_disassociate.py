@@ -7,9 +7,9 @@ from tests.reference.disassociation import is_km
 
 from setveil import read
 from setveil.anonymize import Disassociate
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.data import TransactionTable
 from setveil.engine import Local, Loopback
-from setveil.errors import InfeasibleError, ParameterError
 
 FEW_WAYS = 3_000
 """Placements up to which all worlds of a release are gone through."""

@@ -16,8 +16,8 @@ from setveil.attack import ABA, RGA
 from setveil.attack.pieces import Piece, Pool
 from setveil.attack.prior import rows_of_terms, upper_tails
 from setveil.attack.vertical_partitioning import combined
+from setveil.core.errors import ReleaseError
 from setveil.data import TransactionTable
-from setveil.errors import ReleaseError
 from setveil.guarantee import Disassociated, SafeDisassociated
 from setveil.guarantee.cover import greatest_chance, ways
 from setveil.guarantee.joint_clusters import narrowed_joint

@@ -13,8 +13,8 @@ from tests.strategies import tables, tables_with_taxonomy
 
 import setveil
 from setveil import measure
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import NotApplicable, ParameterError
 from setveil.measure import itemsets as measured_itemsets
 from setveil.measure.disassociation import pair_support_error, terms_lost
 from setveil.measure.images import certain_table

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setveil.attack.tables import Contexts, distance_tables, targets
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data import TransactionTable
-from setveil.errors import NotApplicable, ParameterError
 from setveil.relatedness import NGD, RecordCounts, WithinRelease
 from setveil.release.set_generalized import publish_sets
 

@@ -9,7 +9,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setveil.errors import InputError, ParameterError, SetveilError
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.text.documents import FORMATS, Documents
 
 

@@ -19,8 +19,8 @@ from setveil.attack import (
     reasons,
     save_guess,
 )
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data import TransactionTable
-from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import (
     calibration_error,
     reliability,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.reference import equivocation as reference
 
 from setveil.attack import item_chance
+from setveil.core.errors import ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import ParameterError
 from setveil.measure import (
     conditional_equivocation,
     equivocation,

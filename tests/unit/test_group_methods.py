@@ -10,8 +10,8 @@ from tests.reference import cahd as reference
 
 from setveil.anonymize import CAHD, Anatomy, Permutation
 from setveil.anonymize.degree_groups import band_order
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.data import TransactionTable
-from setveil.errors import InfeasibleError, ParameterError
 
 INSTANCES = 2_000
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.registry import entries, params_of
 from setveil.guarantee import from_manifest, parse
 from setveil.guarantee.naming import described, value_of, written
-from setveil.registry import entries, params_of
 
 SPECS = [
     "k-anonymity:k=3",

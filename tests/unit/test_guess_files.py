@@ -15,8 +15,8 @@ from setveil.attack import (
     load_guess,
     save_guess,
 )
+from setveil.core.errors import InputError
 from setveil.data import TransactionTable
-from setveil.errors import InputError
 from setveil.measure import draw_targets, score
 from setveil.release import ItemChannel, publish_perturbed
 from setveil.release.fingerprint import fingerprint

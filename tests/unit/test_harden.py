@@ -9,8 +9,8 @@ from setveil.audit import audit, harden, load_audit, trials
 from setveil.audit.ladder import ladders_of
 from setveil.audit.run import build, run_method
 from setveil.audit.utility import utility_of
-from setveil.errors import ParameterError
-from setveil.registry import entries
+from setveil.core.errors import ParameterError
+from setveil.core.registry import entries
 
 ROWS = [["flu", "gout"], ["flu", "rash"], ["flu"], ["gout", "rash", "mumps"], ["flu", "mumps"]]
 TABLE = TransactionTable.from_rows(ROWS * 8)

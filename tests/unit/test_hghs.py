@@ -15,8 +15,8 @@ import setveil
 from setveil.anonymize import HgHs, cut_search, hghs
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.cut_search import CutSearch
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InfeasibleError, ParameterError
 
 
 def random_instance(rng):

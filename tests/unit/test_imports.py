@@ -27,46 +27,39 @@ HEAVY = (
 
 # What each part may import besides itself; read it from top to bottom as the data's way.
 ALLOWED = {
-    "words": set(),
-    "errors": {"words"},
-    "core": {"errors"},
-    "registry": {"errors"},
-    "literature": set(),
+    "core": set(),
     "kernels": set(),
-    "charts": {"words"},
-    "data": {"errors", "kernels", "words"},
-    "io": {"errors", "kernels", "data"},
-    "text": {"errors", "kernels", "data", "io", "engine"},
-    "release": {"errors", "registry", "kernels", "data", "words"},
-    "guarantee": {"errors", "registry", "literature", "kernels", "data", "release"},
-    "engine": {"errors", "kernels"},
-    "anonymize": {
-        "errors", "registry", "literature", "kernels", "data", "release", "guarantee", "engine",
-    },
-    "relatedness": {"errors", "registry", "kernels", "data", "text", "release"},
-    "attack": {"errors", "registry", "literature", "kernels", "data", "release", "relatedness"},
-    "measure": {"errors", "registry", "kernels", "data", "release", "guarantee", "attack"},
+    "data": {"kernels"},
+    "io": {"kernels", "data"},
+    "text": {"kernels", "data", "io", "engine"},
+    "release": {"kernels", "data"},
+    "guarantee": {"kernels", "data", "release"},
+    "engine": {"kernels"},
+    "anonymize": {"kernels", "data", "release", "guarantee", "engine"},
+    "relatedness": {"kernels", "data", "text", "release"},
+    "attack": {"kernels", "data", "release", "relatedness"},
+    "measure": {"kernels", "data", "release", "guarantee", "attack"},
     "tabular": {
-        "errors", "io", "registry", "literature", "kernels", "data", "release", "guarantee",
-        "engine", "anonymize", "attack", "measure",
+        "io", "kernels", "data", "release", "guarantee", "engine", "anonymize", "attack",
+        "measure",
     },
     "spark": {
-        "errors", "io", "registry", "kernels", "data", "release", "guarantee", "engine",
-        "anonymize", "attack", "measure", "relatedness", "text",
+        "io", "kernels", "data", "release", "guarantee", "engine", "anonymize", "attack",
+        "measure", "relatedness", "text",
     },
     "audit": {
-        "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "relatedness", "attack", "measure", "charts", "words",
+        "kernels", "data", "release", "guarantee", "engine", "anonymize", "relatedness",
+        "attack", "measure",
     },
     "report": {
-        "errors", "registry", "kernels", "data", "release", "guarantee", "engine", "anonymize",
-        "relatedness", "attack", "measure", "charts", "words", "audit",
+        "kernels", "data", "release", "guarantee", "engine", "anonymize", "relatedness",
+        "attack", "measure", "audit",
     },
 }  # fmt: skip
 BASE = {"core"}
-"""What everything but the errors may import."""
+"""What everything may import."""
 # Annotations that are never imported when running.
-TYPES_ONLY = {"data": {"io"}, "release": {"guarantee"}, "words": {"measure"}}
+TYPES_ONLY = {"data": {"io"}, "release": {"guarantee"}, "core": {"measure"}}
 
 
 def part_of(path: Path) -> str:
@@ -111,7 +104,7 @@ def test_imports_go_one_way(path):
     if part in {"__init__", "cli", "__main__"}:  # the package's front and its edge see everything
         return
     found = imported_parts(path, types=False) - {part}
-    allowed = ALLOWED[part] | (BASE if part != "errors" else set())
+    allowed = ALLOWED[part] | BASE
     assert found <= allowed, f"{part} may not import {sorted(found - allowed)}"
     typed = imported_parts(path, types=True) - {part}
     allowed |= TYPES_ONLY.get(part, set())
@@ -152,7 +145,7 @@ def test_help_loads_nothing_heavy_and_no_command():
     loaded = modules_after(
         "import setveil.cli\ntry:\n    setveil.cli.app(['--help'])\nexcept SystemExit: pass"
     )
-    assert not loaded & {*HEAVY, "numpy", "rich", "pydantic", "setveil.registry"}
+    assert not loaded & {*HEAVY, "numpy", "rich", "pydantic", "setveil.core.registry"}
     assert "setveil.cli.anonymize" not in loaded
 
 

@@ -9,7 +9,7 @@ from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.attack import Inference, Targets
 from setveil.audit import audit
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.measure import draw_questions, score
 from setveil.release import Plan, publish_disassociated, publish_suppressed
 

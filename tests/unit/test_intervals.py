@@ -27,8 +27,8 @@ from tests.interval_coverage import (
 )
 
 from setveil.attack import EliminationGuess, TableGuess
+from setveil.core.errors import ParameterError
 from setveil.data import TransactionTable
-from setveil.errors import ParameterError
 from setveil.measure import score
 from setveil.measure.calibration import calibration_error
 from setveil.measure.interval import (

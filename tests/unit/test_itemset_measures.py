@@ -13,8 +13,8 @@ from tests.unit.km_instances import instances
 
 from setveil import measure
 from setveil.anonymize import LRA
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.release import publish_groups, publish_recoded, publish_suppressed
 
 DRINKS = Taxonomy.from_parents(

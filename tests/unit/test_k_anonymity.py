@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.reference.k_anonymity import rare_rows
 from tests.strategies import published, tables
 
+from setveil.core.errors import ParameterError
+from setveil.core.registry import find
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import ParameterError
 from setveil.guarantee import Guarantee, KAnonymity, from_manifest, parse
-from setveil.registry import find
 from setveil.release import GeneralizedRelease, publish_groups
 
 

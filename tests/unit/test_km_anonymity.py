@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.reference.km import violations
 from tests.strategies import published, tables
 
+from setveil.core.errors import ParameterError
+from setveil.core.registry import find
 from setveil.data import Taxonomy, TransactionTable
 from setveil.data.synthetic import lookalike
-from setveil.errors import ParameterError
 from setveil.guarantee import Guarantee, KmAnonymity, from_manifest, parse
-from setveil.registry import find
 from setveil.release import GeneralizedRelease, publish_groups
 
 

@@ -5,10 +5,10 @@ import pytest
 from tests.unit.km_instances import TREE, instances, published
 
 from setveil.anonymize import LRA, AprioriKm, DirectKm, OptimalKm, VPAKm
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
+from setveil.core.registry import find, params_of
 from setveil.data import Taxonomy, TransactionTable
 from setveil.engine import Loopback
-from setveil.errors import InfeasibleError, InputError, ParameterError
-from setveil.registry import find, params_of
 
 METHODS = {
     "optimal-km": OptimalKm,

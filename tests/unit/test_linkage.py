@@ -17,10 +17,10 @@ from setveil.attack import (
     load_guess,
     save_guess,
 )
+from setveil.core.errors import InputError, NotApplicable, ParameterError, SetveilError
+from setveil.core.registry import entries
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InputError, NotApplicable, ParameterError, SetveilError
 from setveil.measure import draw_targets, score, score_linkage
-from setveil.registry import entries
 from setveil.release import publish_groups, publish_suppressed
 
 ITEMS = "abcdef"

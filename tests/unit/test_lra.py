@@ -13,8 +13,8 @@ from tests.unit.km_instances import TREE, instances, published
 
 from setveil.anonymize import LRA
 from setveil.anonymize.lra import gray_order
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InfeasibleError, ParameterError
 from setveil.guarantee import KmAnonymity
 from setveil.measure import ncp
 

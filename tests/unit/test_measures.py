@@ -9,8 +9,8 @@ from tests.reference import worlds
 from tests.strategies import published, tables
 
 from setveil import measure
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.measure.queries import Holders
 from setveil.release import Key, publish_groups
 

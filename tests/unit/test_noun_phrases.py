@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import noun_phrases as reference
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.text import tagging
 from setveil.text.extractor import METHODS, Extractor
 from setveil.text.noun_phrases import is_word, noun_phrases, nouns, without_contained

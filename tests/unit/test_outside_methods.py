@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from setveil import TransactionTable, registry
+from setveil import TransactionTable
 from setveil.audit import audit
 from setveil.audit.adversaries import families_missing
+from setveil.core import registry
 
 MODULE = '''
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import ClassVar
 from setveil.anonymize import Disassociate
 from setveil.attack import Linkage
 from setveil.attack.base import AuditRole, Finding
-from setveil.registry import register
+from setveil.core.registry import register
 
 
 @register("anonymizer", "outside-pieces", paper="none")

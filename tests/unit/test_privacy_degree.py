@@ -10,8 +10,8 @@ from tests.reference.cahd import has_degree
 from tests.unit.test_grouped import grouped, published
 
 from setveil.anonymize import CAHD, Anatomy
+from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError
 from setveil.data import TransactionTable
-from setveil.errors import InfeasibleError, NotApplicable, ParameterError
 from setveil.guarantee import PrivacyDegree, parse
 from setveil.release import deal, publish_grouped
 

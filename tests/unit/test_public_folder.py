@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
 from setveil.release import public_folder
 from setveil.release.public_folder import (
     check_replaceable,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.synthetic import write_query_log
-from setveil.errors import InputError, ParameterError
 from setveil.text import query_log
 from setveil.text.query_log import query_items, read_queries, transactions
 

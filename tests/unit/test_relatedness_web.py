@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 from setveil.relatedness import NGD, WebConfig, WebCounts, ngd, parse_relatedness
 from setveil.relatedness.web import same_server
 from setveil.relatedness.web_config import count_in, steps_of

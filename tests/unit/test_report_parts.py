@@ -4,8 +4,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from setveil import charts
-from setveil.words import about, kept, lost
+from setveil.core import charts
+from setveil.core.words import about, kept, lost
 
 EVIL = "<script>alert(1)</script>"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.guarantee.rho1_rho2 import check_randomizer, item_randomizer
 from setveil.release import ItemChannel
 

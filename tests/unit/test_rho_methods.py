@@ -17,8 +17,8 @@ from setveil.anonymize import (
     rule_suppression,
 )
 from setveil.anonymize.association_rules import odds
+from setveil.core.errors import InputError, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InputError, ParameterError
 from setveil.measure import average_loss
 
 every_method = pytest.mark.parametrize("method", METHODS)

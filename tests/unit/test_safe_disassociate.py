@@ -10,9 +10,9 @@ from tests.unit.test_disassociate import FEW_WAYS, small_table
 
 from setveil import read
 from setveil.anonymize import Disassociate, SafeDisassociate
+from setveil.core.errors import ParameterError
 from setveil.data import TransactionTable
 from setveil.engine import Loopback
-from setveil.errors import ParameterError
 from setveil.guarantee.cover import cover
 from setveil.measure import linked_share
 

@@ -19,9 +19,9 @@ from setveil.attack.evidence import CellRows, cell_tables
 from setveil.attack.logistic import Logistic
 from setveil.attack.rehearsal import Rehearsed, rehearse, visible
 from setveil.attack.shadow import Learned
+from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.data import TransactionTable
 from setveil.data.embeddings import Vectors
-from setveil.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.measure import score
 from setveil.relatedness import NGD, Combined, Embedding, RecordCounts
 from setveil.release.set_generalized import publish_sets

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.strategies import tables
 
 from setveil.anonymize import SecretSharing
+from setveil.core.errors import InfeasibleError, ParameterError, ReleaseError
 from setveil.data import TransactionTable
-from setveil.errors import InfeasibleError, ParameterError, ReleaseError
 from setveil.release.shared import (
     PRIME,
     Newton,

@@ -9,7 +9,7 @@ WRITER = """
 import sys
 import numpy as np
 from setveil.data import Taxonomy
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.release import publish_groups
 from setveil.release.store import load_release, save

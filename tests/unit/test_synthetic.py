@@ -6,10 +6,10 @@ from benchmarks.synthetic import BEGIN, END, rewritten, tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setveil.core.errors import ParameterError
 from setveil.data.synthetic import LOOKALIKES, clinic, conditions, lookalike
 from setveil.data.synthetic.clinic import clinic_taxonomy
 from setveil.data.synthetic.nouns import NODES, noun_tree
-from setveil.errors import ParameterError
 
 # As printed in the papers; LOOKALIKES must not be its own judge.
 PUBLISHED = {

@@ -5,7 +5,7 @@ import gzip
 import polars as pl
 import pytest
 
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.tabular.files import read_frame, write_frame
 
 

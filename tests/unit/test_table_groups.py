@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setveil.errors import InfeasibleError, InputError, ParameterError
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.tabular import add_noise, anatomize, permute, swap
 
 tables = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6)), min_size=1, max_size=30)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from setveil.errors import InputError, ParameterError, SetveilError
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.tabular import (
     add_noise,
     anatomize,

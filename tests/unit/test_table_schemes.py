@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import table_schemes as brute
 
-from setveil.errors import InfeasibleError, InputError, ParameterError
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.tabular import (
     Intervals,
     cell,

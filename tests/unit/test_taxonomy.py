@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.reference import taxonomy as reference
 from tests.strategies import names, occurring, tables_with_taxonomy, taxonomies
 
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data import Taxonomy
 from setveil.data.tree import Tree
-from setveil.errors import InputError, NotApplicable, ParameterError
 
 PETS = {"poodle": "dog", "pug": "dog", "tabby": "cat", "dog": "animal", "cat": "animal"}
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import taxonomy as reference
 
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.data import Taxonomy
 from setveil.data.taxonomy_files import read_taxonomy
-from setveil.errors import InputError, ParameterError, SetveilError
 
 FOOD = {"apple": "fruit", "pear": "fruit", "beef": "meat", "fruit": "food", "meat": "food"}
 EDGES = "apple,fruit\npear,fruit\nbeef,meat\nfruit,food\nmeat,food\n"

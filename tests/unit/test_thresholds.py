@@ -7,7 +7,7 @@ import pytest
 
 from setveil.anonymize.rho_method import check_rho
 from setveil.anonymize.time_budget import TimeBudget
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.guarantee import RhoUncertainty, from_manifest, parse
 from setveil.guarantee.thresholds import written_fraction
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.reference import uniqueness as reference
 from tests.strategies import tables
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data import TransactionTable
 from setveil.data.synthetic import lookalike
-from setveil.errors import InputError, ParameterError
 from setveil.measure.uniqueness import uniqueness
 
 

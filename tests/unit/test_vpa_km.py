@@ -19,8 +19,8 @@ from tests.unit.km_instances import TREE, instances, published
 from setveil.anonymize import VPAKm
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.vpa_km import domain_parts, highest
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import InfeasibleError, ParameterError
 from setveil.guarantee import KmAnonymity
 
 

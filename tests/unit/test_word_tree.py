@@ -8,11 +8,11 @@ from tests.reference import wordnet as reference
 
 import setveil
 from setveil.anonymize import Gather
+from setveil.core.errors import InputError, ParameterError
 from setveil.data import Taxonomy, TransactionTable
 from setveil.data.embeddings import Vectors
 from setveil.data.word_tree import word_tree
 from setveil.data.wordnet import WordNet
-from setveil.errors import InputError, ParameterError
 from setveil.release.manifest import describe_tree
 
 PARENTS = {

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import wordnet as reference
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data import wordnet_files
 from setveil.data.wordnet import WordNet
-from setveil.errors import InputError, ParameterError
 
 DATA = """\
   1 a licence stands here

@@ -5,7 +5,7 @@ import pytest
 
 from setveil import Taxonomy, TransactionTable
 from setveil.audit import run_method
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.measure import average_relative_error
 from setveil.measure.workload import read_workload, workload_error
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.degree_groups import check_degree, split_feasible, told
+from setveil.core.registry import register
 from setveil.data.table import take_rows
 from setveil.guarantee.privacy_degree import PrivacyDegree
-from setveil.registry import register
 from setveil.release.base import Anonymization
 from setveil.release.grouping import publish_grouped
 

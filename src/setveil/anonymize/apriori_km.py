@@ -16,11 +16,11 @@ from setveil.anonymize.recoding import (
     recodable_rows,
     shortened,
 )
+from setveil.core.literature import TERROVITIS_2008
+from setveil.core.registry import register
 from setveil.data.table import frozen
 from setveil.kernels.apriori_km import repair, repair_sets, rows_of_ranks
 from setveil.kernels.raise_km import raise_cut
-from setveil.literature import TERROVITIS_2008
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.data.naming import some
 from setveil.data.taxonomy import Taxonomy
-from setveil.errors import InfeasibleError, InputError, ParameterError
 from setveil.guarantee.thresholds import distinct_names
 
 if TYPE_CHECKING:

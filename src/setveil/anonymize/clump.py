@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.base import check_enough, check_k, leaf_rows
 from setveil.anonymize.vectors import node_vectors, publish_clusters
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.kernels.clump import clump
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

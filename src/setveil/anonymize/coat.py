@@ -23,9 +23,9 @@ from setveil.anonymize.set_recoding import (
     published,
 )
 from setveil.anonymize.set_search import search_recoding
-from setveil.errors import InfeasibleError
+from setveil.core.errors import InfeasibleError
+from setveil.core.registry import register
 from setveil.guarantee.thresholds import exact_share, share_as_json
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import numpy as np
 
 from setveil.anonymize.base import check_enough, check_k, check_sensitive
 from setveil.anonymize.recoding import shortened
-from setveil.errors import InfeasibleError, InputError, ParameterError
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
+from setveil.core.literature import XU_2008
+from setveil.core.registry import register
 from setveil.guarantee import coherence as promised
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.kernels.moles import COMPLETE, hit_all, minimal_moles
-from setveil.literature import XU_2008
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.rows import distinct_in_rows
 from setveil.release.suppressed import publish_suppressed

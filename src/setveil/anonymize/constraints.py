@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.naming import some
 from setveil.data.wordnet import WordNet
-from setveil.errors import InputError, ParameterError
 from setveil.guarantee.thresholds import exact_share
 from setveil.release.base import Step
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from setveil.anonymize.base import check_sensitive
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.data.naming import some
 from setveil.data.table import canonical_order, take_rows
-from setveil.errors import InfeasibleError, ParameterError
 from setveil.release.base import Step
 from setveil.release.grouping import split_rows
 
@@ -28,7 +28,7 @@ def check_degree(letter: str, value: object) -> None:
 
     >>> check_degree("p", 1)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: p is 1. To fix: use a whole number of at least 2.
+    setveil.core.errors.ParameterError: p is 1. To fix: use a whole number of at least 2.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 2:
         raise ParameterError(f"{letter} is {value!r}", fix="use a whole number of at least 2")
@@ -42,7 +42,7 @@ class BandMethod:
     3
     >>> BandMethod(alpha=0)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: alpha is 0. To fix: use a whole number of at least 1.
+    setveil.core.errors.ParameterError: alpha is 0. To fix: use a whole number of at least 1.
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})

@@ -17,10 +17,10 @@ from setveil.anonymize.recoding import (
     recodable_rows,
     shortened,
 )
-from setveil.errors import InfeasibleError
+from setveil.core.errors import InfeasibleError
+from setveil.core.literature import TERROVITIS_2008
+from setveil.core.registry import register
 from setveil.kernels.count_tree import rare_below, records_of, with_ancestors
-from setveil.literature import TERROVITIS_2008
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

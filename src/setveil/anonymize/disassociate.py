@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.disassociation_method import DisassociationMethod
+from setveil.core.literature import TERROVITIS_2012
+from setveil.core.registry import register
 from setveil.guarantee.disassociated import Disassociated
-from setveil.literature import TERROVITIS_2012
-from setveil.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from setveil.anonymize.cluster_chunks import (
 )
 from setveil.anonymize.recoding import check_m
 from setveil.anonymize.refine import Refined, refine
+from setveil.core.errors import ParameterError
 from setveil.engine import Local
-from setveil.errors import ParameterError
 from setveil.kernels.disassociation import TERM_CHUNK
 from setveil.release.base import Anonymization, Step
 from setveil.release.disassociating import Plan, publish_disassociated

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from setveil.anonymize.base import check_enough, check_k, leaf_rows
 from setveil.anonymize.vectors import NodeVectors, node_vectors, publish_clusters
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.data.table import Int32Array, Int64Array, take_rows
 from setveil.engine import Local
-from setveil.errors import ParameterError
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.kernels.exchange import SEED, exchange, shuffle
 from setveil.kernels.gather import (
@@ -22,7 +23,6 @@ from setveil.kernels.gather import (
     row_sums,
     split_by_counts,
 )
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from setveil.anonymize.base import check_enough, check_k, leaf_rows
 from setveil.anonymize.cut_search import CutSearch
 from setveil.anonymize.recoding import check_m, publish_image, shortened
 from setveil.anonymize.time_budget import check_budget
+from setveil.core.registry import register
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

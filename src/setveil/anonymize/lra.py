@@ -10,11 +10,11 @@ import numpy as np
 
 from setveil.anonymize.apriori_km import Records, solve_parts, whole_cost
 from setveil.anonymize.recoding import KmMethod, image_of, recodable_rows, shortened
+from setveil.core.errors import InfeasibleError, ParameterError
+from setveil.core.literature import TERROVITIS_2011
+from setveil.core.registry import register
 from setveil.data.table import take_rows
 from setveil.engine import Local
-from setveil.errors import InfeasibleError, ParameterError
-from setveil.literature import TERROVITIS_2011
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
 from setveil.release.rows import distinct_in_rows

@@ -16,9 +16,9 @@ from setveil.anonymize.recoding import (
     publish_image,
     recodable_rows,
 )
-from setveil.errors import InfeasibleError
-from setveil.literature import TERROVITIS_2008
-from setveil.registry import register
+from setveil.core.errors import InfeasibleError
+from setveil.core.literature import TERROVITIS_2008
+from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

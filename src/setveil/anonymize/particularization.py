@@ -10,8 +10,8 @@ import numpy as np
 
 from setveil.anonymize.association_rules import ItemRows
 from setveil.anonymize.base import check_sensitive
+from setveil.core.errors import InputError
 from setveil.data.naming import some
-from setveil.errors import InputError
 from setveil.release.base import Step
 from setveil.release.recoded import publish_recoded
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import check_enough, check_k, leaf_rows
+from setveil.core.errors import InfeasibleError
+from setveil.core.literature import HE_2009
+from setveil.core.registry import register
 from setveil.data.table import take_rows
-from setveil.errors import InfeasibleError
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.kernels.partition import (
     ABSORBED,
@@ -19,8 +21,6 @@ from setveil.kernels.partition import (
     MOVED,
     split_parts,
 )
-from setveil.literature import HE_2009
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
 

@@ -21,8 +21,8 @@ from setveil.anonymize.set_recoding import (
     published,
 )
 from setveil.anonymize.set_search import search_recoding
-from setveil.errors import InfeasibleError
-from setveil.registry import register
+from setveil.core.errors import InfeasibleError
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.degree_groups import BandMethod, band_groups_of, split_feasible
+from setveil.core.registry import register
 from setveil.guarantee.privacy_degree import PrivacyDegree
-from setveil.registry import register
 from setveil.release.base import Anonymization
 from setveil.release.grouping import deal, publish_grouped
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import check_enough, check_k, leaf_rows
-from setveil.errors import InfeasibleError, ParameterError
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.release.base import Step
 from setveil.release.recoded import publish_recoded

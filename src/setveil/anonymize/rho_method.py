@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from setveil.anonymize.time_budget import check_budget
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.guarantee.thresholds import written_fraction
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.disassociation_method import DisassociationMethod
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.guarantee.safe_disassociated import SafeDisassociated
 from setveil.guarantee.thresholds import exact_share
-from setveil.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import hmac
 import secrets
 from typing import TYPE_CHECKING
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +25,7 @@ def chosen_secret(secret: bytes | None, rng: np.random.Generator | None) -> byte
     32
     >>> chosen_secret(b"too short", None)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: the secret has 9 bytes. To fix: use at least 16, ...
+    setveil.core.errors.ParameterError: the secret has 9 bytes. To fix: use at least 16, ...
     """
     if secret is None:
         return secrets.token_bytes(DRAWN) if rng is None else rng.bytes(DRAWN)

@@ -10,7 +10,7 @@ import numpy as np
 
 from setveil.anonymize.base import check_enough, check_k
 from setveil.anonymize.secret import chosen_secret, tag_of
-from setveil.registry import register
+from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.encoded import publish_encoded
 from setveil.release.shared import DIGITS, PRIME, SharedRelease, blocks_of, value_at

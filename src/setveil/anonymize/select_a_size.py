@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import check_enough
+from setveil.core.errors import InfeasibleError, ParameterError
+from setveil.core.literature import EVFIMIEVSKI_2002
+from setveil.core.registry import register
 from setveil.data.fractions import written_fraction
 from setveil.data.naming import some
 from setveil.data.table import TransactionTable
-from setveil.errors import InfeasibleError, ParameterError
 from setveil.guarantee.thresholds import exact_share
-from setveil.literature import EVFIMIEVSKI_2002
-from setveil.registry import register
 from setveil.release.base import Anonymization, Key, Step
 from setveil.release.item_channel import ItemChannel
 from setveil.release.perturbed import publish_perturbed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 
 from setveil.anonymize.rule_suppression import shown
-from setveil.errors import InfeasibleError, ParameterError
+from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.guarantee.support_constraints import SupportConstraints
 from setveil.kernels.tid_bits import (
     common_bits,

@@ -10,9 +10,9 @@ import numpy as np
 from setveil.anonymize.base import check_sensitive
 from setveil.anonymize.rho_method import RhoMethod
 from setveil.anonymize.rule_suppression import shown
+from setveil.core.literature import CAO_2010
+from setveil.core.registry import register
 from setveil.guarantee.rho_uncertainty import RhoUncertainty
-from setveil.literature import CAO_2010
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.suppressed import publish_suppressed
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import check_enough, check_k
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.data.table import TransactionTable, canonical_order, take_rows
-from setveil.errors import ParameterError
-from setveil.registry import register
 from setveil.release.base import Anonymization, Key, Step
 from setveil.release.rows import distinct_in_rows
 from setveil.release.split import SplitRelease

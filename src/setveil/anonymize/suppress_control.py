@@ -12,9 +12,9 @@ from setveil.anonymize.base import check_sensitive
 from setveil.anonymize.rho_method import BudgetedRhoMethod
 from setveil.anonymize.rule_suppression import Pick, RuleSuppression, shown
 from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget
+from setveil.core.literature import CAO_2010
+from setveil.core.registry import register
 from setveil.guarantee.rho_uncertainty import RhoUncertainty
-from setveil.literature import CAO_2010
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.suppressed import publish_suppressed
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.kernels.rho_oracle import LIMIT, STOP, WORK
 
 if TYPE_CHECKING:

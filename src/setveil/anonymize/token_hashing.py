@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.base import check_enough
 from setveil.anonymize.secret import chosen_secret, tag_of
-from setveil.registry import register
+from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.encoded import publish_encoded
 from setveil.release.rows import occurring

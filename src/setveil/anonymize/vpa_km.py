@@ -16,10 +16,10 @@ from setveil.anonymize.recoding import (
     recodable_rows,
     shortened,
 )
+from setveil.core.errors import ParameterError
+from setveil.core.literature import TERROVITIS_2011
+from setveil.core.registry import register
 from setveil.engine import Local
-from setveil.errors import ParameterError
-from setveil.literature import TERROVITIS_2011
-from setveil.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ class Finding:
     >>> Finding(risk="gossip", figure="named", baseline="named_random", baseline_name="guessing",
     ...         label="Name a person", says="{count} of 1,000 people are named.")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: an attack shows the risk 'gossip'. To fix: use one of ...
+    setveil.core.errors.ParameterError: an attack shows the risk 'gossip'. To fix: use one of ...
     """
 
     risk: str
@@ -143,7 +143,7 @@ def check_applies(name: str, applies_to: frozenset[str], release: Release) -> No
     >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
     >>> check_applies("token-frequency", frozenset({"encoded"}), release)
     Traceback (most recent call last):
-    setveil.errors.NotApplicable: token-frequency does not attack releases of the form ...
+    setveil.core.errors.NotApplicable: token-frequency does not attack releases of the form ...
     """
     if release.form not in applies_to:
         raise NotApplicable(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.release.chunk_certainty import ChunkCertainty
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.generalized import GeneralizedRelease

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import Int64Array
@@ -67,7 +67,8 @@ def check_sample(sample: int | None) -> None:
 
     >>> check_sample(0)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: sample is 0. To fix: use a whole number of at least 1, or ...
+    setveil.core.errors.ParameterError: sample is 0. To fix: use a whole number of at least 1, or \
+...
     """
     if sample is None:
         return

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.attack.guess import Guess
+from setveil.core.errors import ParameterError
 from setveil.data.table import frozen
-from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,7 +14,7 @@ from setveil.attack.evidence import CellRows, CellTables, Evidence, cell_tables,
 from setveil.attack.explain import Reason, reasons
 from setveil.attack.tables import Contexts
 from setveil.attack.word_vectors import Shown
-from setveil.registry import register
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.core.json_kinds import fits, misfit
 from setveil.core.untrusted import read_json
-from setveil.errors import InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
     import os
@@ -130,7 +130,7 @@ def load_guess(path: str | os.PathLike[str]) -> Guess:
     InputError
         The file cannot be read, or is no guess.
     """
-    from setveil.registry import entries  # noqa: PLC0415
+    from setveil.core.registry import entries  # noqa: PLC0415
 
     entries("attack")  # importing the attacks lists their classes of guesses
     fix = "name the file that `setveil attack -o` wrote"

@@ -11,8 +11,8 @@ import numpy as np
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.linkage import KNOWLEDGE, SAMPLES, Targets, check_knowledge
-from setveil.errors import ParameterError
-from setveil.registry import register
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import FORMS
 from setveil.release.perturbed import PerturbedRelease

@@ -19,8 +19,8 @@ from setveil.attack.linkage import (
     look_for,
     notes_on,
 )
-from setveil.errors import ParameterError
-from setveil.registry import register
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.release.forms import FORMS
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 from setveil.attack.base import LINKAGE, SINGLING_OUT, AuditRole, Finding, check_applies
 from setveil.attack.certain_items import CertainItems
 from setveil.attack.guess import Guess
-from setveil.errors import ParameterError
-from setveil.literature import SWEENEY_2002
-from setveil.registry import register
+from setveil.core.errors import ParameterError
+from setveil.core.literature import SWEENEY_2002
+from setveil.core.registry import register
 from setveil.release.forms import FORMS
 
 if TYPE_CHECKING:
@@ -355,7 +355,8 @@ def check_knowledge(m: int, knowledge: str, sample: int) -> None:
 
     >>> check_knowledge(2, "all", 10)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: knowledge is 'all'. To fix: use one of random, rarest, common.
+    setveil.core.errors.ParameterError: knowledge is 'all'. To fix: use one of random, rarest, \
+common.
     """
     check_whole("m", m, least=0)
     check_whole("sample", sample, least=1)
@@ -370,7 +371,7 @@ def check_whole(name: str, value: object, *, least: int) -> None:
 
     >>> check_whole("k", 0, least=1)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
+    setveil.core.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ParameterError(f"{name} is {value!r}", fix=f"use a whole number of at least {least}")

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.spectral import METHODS, Spectrum
-from setveil.errors import NotApplicable, ParameterError
-from setveil.registry import register
+from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

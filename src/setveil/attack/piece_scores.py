@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.attack.pieces import copies_of
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.relatedness.base import Coverage
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def check_known(found: Sequence[Pool], relatedness: Relatedness) -> tuple[str, .
     ...     Piece(kind="term", terms=("x",), copies=1, chunk=0, low=0, high=1),))
     >>> check_known([pool], NGD(RecordCounts.from_rows([["flu"]])))
     Traceback (most recent call last):
-    setveil.errors.NotApplicable: the source of relatedness knows no term of any piece, ...
+    setveil.core.errors.NotApplicable: the source of relatedness knows no term of any piece, ...
     """
     anchors = {term for pool in found for content in pool.anchors for term in content}
     terms = {term for pool in found for piece in pool.pieces for term in piece.terms}

@@ -22,7 +22,7 @@ import numpy as np
 from setveil.attack.base import LINKAGE, AuditRole, Finding
 from setveil.attack.cluster_sample import thin, with_background
 from setveil.attack.reassociation_guess import ClusterGuess, Content
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -368,7 +368,7 @@ def check_copies(term_copies: int) -> None:
 
     >>> check_copies(0)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: term_copies is 0. To fix: use a whole number of at least 1.
+    setveil.core.errors.ParameterError: term_copies is 0. To fix: use a whole number of at least 1.
     """
     if isinstance(term_copies, bool) or not isinstance(term_copies, int) or term_copies < 1:
         raise ParameterError(

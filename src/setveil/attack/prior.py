@@ -23,7 +23,7 @@ from setveil.attack.pieces import (
     reassociation_role,
 )
 from setveil.attack.reassociation_guess import ReassociationGuess
-from setveil.registry import register
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

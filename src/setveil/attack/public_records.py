@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
-from setveil.errors import InputError, ParameterError
-from setveil.registry import register
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.registry import register
 from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from setveil.attack.pieces import (
     reassociation_role,
 )
 from setveil.attack.prior import COPIES_DOC, reassociated
-from setveil.registry import name_of, register
+from setveil.core.registry import name_of, register
 
 if TYPE_CHECKING:
     from setveil.attack.piece_scores import Merge

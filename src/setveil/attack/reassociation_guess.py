@@ -7,7 +7,7 @@ from operator import lt
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from setveil.attack.guess import Guess
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ from setveil.attack.evidence import (
 )
 from setveil.attack.tables import Contexts
 from setveil.attack.word_vectors import Shown
+from setveil.core.errors import InfeasibleError, InputError, NotApplicable
 from setveil.data.table import TransactionTable
-from setveil.errors import InfeasibleError, InputError, NotApplicable
 from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:

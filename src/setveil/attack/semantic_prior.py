@@ -16,7 +16,7 @@ from setveil.attack.pieces import DISASSOCIATED, check_copies, pools, reassociat
 from setveil.attack.prior import COPIES_DOC, place_by_prior, reassociated, rows_of_terms
 from setveil.attack.term_clustering import clustered, likeness, shared_out
 from setveil.attack.term_evidence import TermEvidence, centred, over_anchors
-from setveil.registry import register
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ class SemanticPrior:
     --------
     >>> SemanticPrior(term_copies=0)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: term_copies is 0. To fix: use a whole number of at least 1.
+    setveil.core.errors.ParameterError: term_copies is 0. To fix: use a whole number of at least 1.
     """
 
     applies_to: ClassVar[frozenset[str]] = DISASSOCIATED

@@ -17,8 +17,8 @@ from setveil.attack.explain import Reason, reasons
 from setveil.attack.logistic import Logistic
 from setveil.attack.rehearsal import described, rehearse
 from setveil.attack.tables import Contexts
-from setveil.errors import NotApplicable, ParameterError
-from setveil.registry import register
+from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -71,7 +71,7 @@ class Shadow:
     --------
     >>> Shadow(tables=5)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: tables is 5. To fix: use at least 10.
+    setveil.core.errors.ParameterError: tables is 5. To fix: use at least 10.
     """
 
     applies_to: ClassVar[frozenset[str]] = frozenset({"set-generalized"})

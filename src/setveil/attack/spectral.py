@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

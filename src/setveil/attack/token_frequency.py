@@ -10,9 +10,9 @@ import numpy as np
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.matching import Side, match
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.registry import register
 from setveil.data.table import TransactionTable
-from setveil.errors import InputError, ParameterError
-from setveil.registry import register
 
 if TYPE_CHECKING:
     from setveil.data.table import Int64Array

@@ -21,9 +21,9 @@ from setveil.attack.pieces import (
 )
 from setveil.attack.prior import COPIES_DOC, reassociated
 from setveil.attack.reassociation import BIBTEX, PAPER
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.kernels.disassociation import TERM_CHUNK, vertical_partition
-from setveil.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +92,7 @@ class VPA:
     --------
     >>> VPA(combinations=0)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: combinations is 0. To fix: use a whole number of at least 1.
+    setveil.core.errors.ParameterError: combinations is 0. To fix: use a whole number of at least 1.
 
     References
     ----------

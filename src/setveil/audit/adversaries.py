@@ -13,8 +13,8 @@ from setveil.audit.changes import plain
 from setveil.audit.results import Adversary
 from setveil.audit.store import number_of
 from setveil.audit.utility import WithUtility
-from setveil.errors import NotApplicable, ParameterError, SetveilError
-from setveil.registry import entries, find
+from setveil.core.errors import NotApplicable, ParameterError, SetveilError
+from setveil.core.registry import entries, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -215,7 +215,8 @@ def check_attacks(names: Iterable[str]) -> tuple[str, ...]:
 
     >>> check_attacks(["linkage", "gossip"])
     Traceback (most recent call last):
-    setveil.errors.ParameterError: an audit has no attack 'gossip'. To fix: use some of aba, ...
+    setveil.core.errors.ParameterError: an audit has no attack 'gossip'. To fix: use some of aba, \
+...
     """
     chosen = tuple(dict.fromkeys(names))
     if not chosen:

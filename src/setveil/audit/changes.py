@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.release.content import content_of
 from setveil.release.published import published_rows
 

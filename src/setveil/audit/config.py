@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.quantities import DURATION_FORMS, SIZE_FORMS, parse_duration, parse_size
 from setveil.core.untrusted import read_settings
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     import os

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.audit.utility import UTILITY, utility_in_words
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
+from setveil.core.registry import find
+from setveil.core.words import join_parts, lost, number, plural
 from setveil.measure.queries import errors_by_size
-from setveil.registry import find
 from setveil.release.account import account_of
 from setveil.release.content import content_of
 from setveil.release.published import published_rows
 from setveil.release.rows import distinct_in_rows
-from setveil.words import join_parts, lost, number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from setveil import charts
-from setveil.words import lost
+from setveil.core import charts
+from setveil.core.words import lost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from setveil.audit.results import MIN_K
 from setveil.audit.run import build
 from setveil.audit.setting import Setting
 from setveil.audit.utility import ALONE, UTILITY
-from setveil.errors import ParameterError
-from setveil.registry import find, params_of
+from setveil.core.errors import ParameterError
+from setveil.core.registry import find, params_of
 
 if TYPE_CHECKING:
     from setveil.data.taxonomy import Taxonomy

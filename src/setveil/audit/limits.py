@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
 from setveil.core.quantities import format_duration, format_size, spell_duration, spell_size
 from setveil.engine import processes
-from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.engine.spark import Spark

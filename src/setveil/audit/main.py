@@ -34,13 +34,13 @@ from setveil.audit.store import Store, data_hash, number_of, records_hash, run_i
 from setveil.audit.trial import Case, Job
 from setveil.audit.trials import Trials
 from setveil.audit.verdict import conclude, foresee
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.registry import entries, find
+from setveil.core.words import plural
 from setveil.data.naming import some
 from setveil.data.spelling import variants
-from setveil.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
-from setveil.registry import entries, find
 from setveil.release.public_folder import remove_folder
-from setveil.words import plural
 
 if TYPE_CHECKING:
     import os
@@ -486,7 +486,7 @@ def checked_sources(relatedness: Sequence[str], table: TransactionTable) -> tupl
     ('release',)
     >>> checked_sources(["glove"], table)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: glove needs to know where. To fix: write glove:FILE.
+    setveil.core.errors.ParameterError: glove needs to know where. To fix: write glove:FILE.
     """
     from setveil.relatedness import parse_relatedness  # noqa: PLC0415  (start-up time)
     from setveil.release import publish_suppressed  # noqa: PLC0415

@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from setveil.audit.run import applicable
-from setveil.errors import ParameterError
-from setveil.registry import entries
+from setveil.core.errors import ParameterError
+from setveil.core.registry import entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.registry import Entry
+    from setveil.core.registry import Entry
 
 CHOSEN = (
     "gather",
@@ -74,7 +74,7 @@ def one_of(able: dict[str, Entry], name: str) -> Entry:
 
     >>> one_of({}, "gather")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: gather needs taxonomy. To fix: give it, or leave gather out.
+    setveil.core.errors.ParameterError: gather needs taxonomy. To fix: give it, or leave gather out.
     """
     if name in able:
         return able[name]

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, TypeVar
 
 from setveil.attack.base import RISKS
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.json_kinds import fits, misfit
-from setveil.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Criteria:
     (0.05, 0.1)
     >>> Criteria(target=7)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: the target is 7. To fix: use a share, from 0 to 1.
+    setveil.core.errors.ParameterError: the target is 7. To fix: use a share, from 0 to 1.
     """
 
     target: float = TARGET

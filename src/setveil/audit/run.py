@@ -25,9 +25,9 @@ import numpy as np
 
 from setveil.audit.setting import Setting
 from setveil.audit.utility import UTILITY, check_utility, utility_of
+from setveil.core.errors import ParameterError
+from setveil.core.registry import Entry, entries, find, params_of
 from setveil.data.notebook import html_table
-from setveil.errors import ParameterError
-from setveil.registry import Entry, entries, find, params_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from setveil import __version__
 from setveil.audit.results import DONE, AuditResult, RunRecord
+from setveil.core.errors import InputError, ReleaseError
 from setveil.core.files import remove_dead_parts, write_whole
 from setveil.core.untrusted import read_file, read_json
-from setveil.errors import InputError, ReleaseError
+from setveil.core.words import json_text
 from setveil.release.public_folder import unknown_files
 from setveil.release.store import finish_key, foreign_names, listed, remove_leftovers
-from setveil.words import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -68,7 +68,7 @@ class Store:
         ...     Path(folder, "visits.csv").touch()
         ...     Store.check_place(folder)
         Traceback (most recent call last):
-        setveil.errors.ReleaseError: ...: the directory holds something else than an audit...
+        setveil.core.errors.ReleaseError: ...: the directory holds something else than an audit...
         """
         path = Path(folder)
         store = cls(path)
@@ -139,7 +139,7 @@ class Store:
         ...     with Store.opened(folder).alone():
         ...         pass
         Traceback (most recent call last):
-        setveil.errors.ReleaseError: ...: another audit is at work here. To fix: ...
+        setveil.core.errors.ReleaseError: ...: another audit is at work here. To fix: ...
         """
         try:
             import fcntl  # noqa: PLC0415  (not on every system)
@@ -273,7 +273,7 @@ def load_audit(folder: str | os.PathLike[str]) -> AuditResult:
 
     >>> load_audit("nowhere")
     Traceback (most recent call last):
-    setveil.errors.InputError: nowhere/private/audit.json: no audit is here. To fix: ...
+    setveil.core.errors.InputError: nowhere/private/audit.json: no audit is here. To fix: ...
     """
     path = Path(folder)
     file = path if path.is_file() else path / "private" / "audit.json"

@@ -11,9 +11,9 @@ import numpy as np
 
 from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import TIE
+from setveil.core.words import join_names, number, one_or_many, plural
 from setveil.measure.queries import Holders
 from setveil.measure.targets import draw_targets
-from setveil.words import join_names, number, one_or_many, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

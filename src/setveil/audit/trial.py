@@ -15,9 +15,9 @@ from setveil.audit.results import DONE, FAILED, INAPPLICABLE, Adversary, RunReco
 from setveil.audit.run import Run, run_method, save_run
 from setveil.audit.setting import Setting
 from setveil.audit.story import tell_story
-from setveil.errors import InfeasibleError, NotApplicable, SetveilError
+from setveil.core.errors import InfeasibleError, NotApplicable, SetveilError
+from setveil.core.registry import name_of
 from setveil.measure.workload import workload_error
-from setveil.registry import name_of
 
 if TYPE_CHECKING:
     from setveil.audit.adversaries import Attacker

@@ -12,10 +12,10 @@ from setveil.audit.changes import plain
 from setveil.audit.limits import estimate_seconds
 from setveil.audit.results import FAILED, SKIPPED, RunRecord
 from setveil.audit.trial import ORIGINAL, run_trial, title_of_setting
+from setveil.core.errors import ParameterError
+from setveil.core.registry import find, outside_modules
 from setveil.engine import processes
 from setveil.engine.processes import Processes
-from setveil.errors import ParameterError
-from setveil.registry import find, outside_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import Anonymizer
@@ -33,7 +33,7 @@ def check_utility(text: object) -> None:
     >>> check_utility("tree:2")
     >>> check_utility("forest")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: utility is 'forest'. To fix: use any, alone, or tree:1, ...
+    setveil.core.errors.ParameterError: utility is 'forest'. To fix: use any, alone, or tree:1, ...
     """
     if text not in {ANY, ALONE} and not (isinstance(text, str) and LEVEL.fullmatch(text)):
         raise ParameterError(

@@ -57,10 +57,10 @@ from setveil.cli.sensitive import (
     read_sensitive,
     tree_for_ordinary,
 )
-from setveil.errors import InputError, ParameterError, ReleaseError
+from setveil.core.errors import InputError, ParameterError, ReleaseError
 
 if TYPE_CHECKING:
-    from setveil.registry import Entry
+    from setveil.core.registry import Entry
     from setveil.release.base import Release
 
 EXAMPLE = "Example: setveil anonymize {name} visits.csv{inputs}{options} -o release"

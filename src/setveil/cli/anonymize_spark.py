@@ -9,7 +9,7 @@ from setveil.cli.engines import spark_named
 from setveil.cli.inputs import note_added_leaves, read_taxonomy, tell_missing
 from setveil.cli.output import say
 from setveil.cli.reading import Reading, refuse_identifiers
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import Anonymizer
@@ -75,7 +75,7 @@ def refuse_beside_spark(method: str, options: Mapping[str, object]) -> None:
     >>> refuse_beside_spark("gather", {"--key": None})
     >>> refuse_beside_spark("gather", {"--key": "visits.key"})
     Traceback (most recent call last):
-    setveil.errors.ParameterError: --key does not go with records that stay on Spark. To fix: \
+    setveil.core.errors.ParameterError: --key does not go with records that stay on Spark. To fix: \
 leave it out, or use --engine local.
     """
     if method not in DISTRIBUTED:

@@ -33,10 +33,10 @@ from setveil.cli.reading import OPTIONS, Reading, reads_records
 from setveil.cli.registered import command_of, group_of
 from setveil.cli.sensitive import SensitiveOption, VariantsOption, WasInTreeOption
 from setveil.cli.targets import SecondOption, TargetsOption, about_people
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.registry import Entry
+    from setveil.core.registry import Entry
 
 EXAMPLE = "Example: setveil attack {name} release{inputs} -o guess.json"
 INPUTS = {

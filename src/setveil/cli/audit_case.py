@@ -11,8 +11,8 @@ from setveil.cli.interrupts import command_began, time_limited
 from setveil.cli.output import Progress, compiling_announced, say
 from setveil.cli.reading import Reading, refuse_identifiers
 from setveil.cli.sensitive import STOP, draw_sensitive, read_sensitive, settle_sensitive
+from setveil.core.errors import ParameterError
 from setveil.core.quantities import format_duration, spell_duration
-from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.audit import AuditResult

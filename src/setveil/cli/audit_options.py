@@ -7,7 +7,7 @@ import typer
 
 from setveil.cli.inputs import MISSING_HELP
 from setveil.cli.sensitive import VARIANTS_HELP
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 MOST_WORKERS = 1000
 """More processes than any machine has use for."""

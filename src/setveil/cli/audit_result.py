@@ -8,7 +8,7 @@ import typer
 from setveil.cli.data_output import warn_of_published_formulas
 from setveil.cli.output import Progress, echo, emit, say
 from setveil.core.quantities import format_duration
-from setveil.words import lost, plural
+from setveil.core.words import lost, plural
 
 if TYPE_CHECKING:
     from setveil.audit import AuditResult, RunRecord
@@ -163,7 +163,7 @@ def _figures(record: "RunRecord") -> str:
 
 def _warn_of_seed(result: "AuditResult", seed: int | None) -> None:
     """Say which releases would give away what was drawn; with --quiet too: it is a warning."""
-    from setveil.registry import find
+    from setveil.core.registry import find
 
     drawn = sorted(
         run.name

@@ -7,7 +7,7 @@ import typer
 from setveil.cli.output import say
 
 if TYPE_CHECKING:
-    from setveil.registry import Entry
+    from setveil.core.registry import Entry
 
 CONSTRAINTS = frozenset({"privacy", "utility"})
 ANYTHING, WORDNET = "all", "wordnet"

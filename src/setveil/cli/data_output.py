@@ -8,8 +8,8 @@ import typer
 
 from setveil.cli.inputs import must_be_free
 from setveil.cli.output import say
-from setveil.errors import ParameterError
-from setveil.words import is_formula, plural
+from setveil.core.errors import ParameterError
+from setveil.core.words import is_formula, plural
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
@@ -45,7 +45,7 @@ def must_be_writable(
 
     >>> must_be_writable("-", to="jsonl", force=False, json=True)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: the records and --json cannot both go to standard output. \
+    setveil.core.errors.ParameterError: the records and --json cannot both go to standard output. \
 To fix: name a file with -o.
     """
     from setveil.io.writers import format_for

@@ -50,8 +50,8 @@ def demo(
     Example: setveil demo --out setveil-demo
     """
     from setveil.audit import audit
+    from setveil.core.words import sentence
     from setveil.data.synthetic import clinic
-    from setveil.words import sentence
 
     store = _opened(out)
     data = clinic(n=records, seed=SEED)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.engine.base import Engine
@@ -34,7 +34,7 @@ def check_engine(name: str) -> None:
 
     >>> check_engine("dask")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: 'dask' is no engine. To fix: use local, loopback, spark or \
+    setveil.core.errors.ParameterError: 'dask' is no engine. To fix: use local, loopback, spark or \
 spark://host:port.
     """
     if name not in {"local", "loopback", "spark"} and not name.startswith("spark://"):
@@ -46,8 +46,8 @@ def check_place(name: str) -> None:
 
     >>> check_place("loopback")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: 'loopback' is an engine of `setveil anonymize` only. To fix: \
-use local, spark or spark://host:port.
+    setveil.core.errors.ParameterError: 'loopback' is an engine of `setveil anonymize` only. To \
+fix: use local, spark or spark://host:port.
     """
     check_engine(name)
     if name == "loopback":

@@ -8,7 +8,7 @@ import typer
 from setveil.cli.data_output import warn_of_formulas
 from setveil.cli.inputs import release_directory
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, say
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
 
 BOTH = ("parquet", "csv")
 

@@ -13,7 +13,7 @@ from setveil.cli.data_output import (
     write_table,
 )
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table, say
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable

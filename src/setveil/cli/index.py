@@ -16,7 +16,7 @@ from setveil.cli.output import (
     print_table,
     say,
 )
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.text.documents import Documents

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from setveil.cli.output import say
-from setveil.errors import InputError, ParameterError, ReleaseError
+from setveil.core.errors import InputError, ParameterError, ReleaseError
 
 if TYPE_CHECKING:
     from setveil.data.missing_report import MissingReport
@@ -71,7 +71,7 @@ def must_be_free(
 
     >>> must_be_free(Path("nowhere/out"), force=False)
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: nowhere: there is no such directory. To fix: make it first.
+    setveil.core.errors.ReleaseError: nowhere: there is no such directory. To fix: make it first.
     """
     where = str(path)
     must_have_directory(path)

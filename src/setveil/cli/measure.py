@@ -35,7 +35,7 @@ from setveil.cli.sensitive import (
     read_sensitive,
     whole_tree,
 )
-from setveil.errors import InputError, NotApplicable, ParameterError
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

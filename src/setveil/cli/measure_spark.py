@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from setveil.cli.inputs import recall_missing
 from setveil.cli.sensitive import read_sensitive, whole_tree
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 
 if TYPE_CHECKING:
     from setveil.cli.reading import Reading

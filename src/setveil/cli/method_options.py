@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from setveil.registry import Param
+    from setveil.core.registry import Param
 
 
 def option_for(param: "Param") -> inspect.Parameter:

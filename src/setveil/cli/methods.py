@@ -6,10 +6,10 @@ import typer
 
 from setveil.cli.method_options import in_json
 from setveil.cli.output import JsonOption, echo, emit
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.registry import Entry
+    from setveil.core.registry import Entry
 
 
 NEEDS = {"taxonomy": "a taxonomy", "sensitive": "sensitive items"}
@@ -26,7 +26,7 @@ def methods(
 
     Example: setveil methods --bibtex > methods.bib
     """
-    from setveil.registry import KINDS, entries
+    from setveil.core.registry import KINDS, entries
 
     if json and bibtex:
         raise ParameterError(
@@ -80,7 +80,7 @@ def _papers(found: "list[Entry]") -> list[str]:
 
 
 def _as_json(entry: "Entry") -> dict[str, Any]:
-    from setveil.registry import params_of
+    from setveil.core.registry import params_of
 
     return {
         "kind": entry.kind,
@@ -103,7 +103,7 @@ def _as_json(entry: "Entry") -> dict[str, Any]:
 
 
 def _print(entry: "Entry") -> None:
-    from setveil.registry import params_of
+    from setveil.core.registry import params_of
 
     echo(f"  {entry.name}  ({entry.paper})")
     echo(f"    {entry.summary}")

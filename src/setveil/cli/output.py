@@ -24,8 +24,8 @@ import typer
 from typer.exceptions import TyperException
 
 from setveil import __version__
-from setveil.errors import SetveilError
-from setveil.words import json_text, visible, visible_lines
+from setveil.core.errors import SetveilError
+from setveil.core.words import json_text, visible, visible_lines
 
 SCHEMA = 2
 """Version of the JSON that commands print; docs/json.md describes it."""

@@ -7,8 +7,8 @@ import typer
 
 from setveil.cli.data_output import warn_of_published_formulas
 from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit
-from setveil.errors import ParameterError
-from setveil.words import sentence
+from setveil.core.errors import ParameterError
+from setveil.core.words import sentence
 
 if TYPE_CHECKING:
     from setveil.audit.results import AuditResult, RunRecord

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from setveil.cli.output import say
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from setveil.errors import ReleaseError, SetveilError
+from setveil.core.errors import ReleaseError, SetveilError
 
 
 def anonymizer_of(directory: str | Path) -> Any:
@@ -14,9 +14,10 @@ def anonymizer_of(directory: str | Path) -> Any:
 
     >>> anonymizer_of("nowhere")
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: nowhere: no release is here: there is no manifest.json. To fix: ...
+    setveil.core.errors.ReleaseError: nowhere: no release is here: there is no manifest.json. To \
+fix: ...
     """
-    from setveil.registry import find
+    from setveil.core.registry import find
     from setveil.release.store import load_manifest
 
     manifest = load_manifest(directory)

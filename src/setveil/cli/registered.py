@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from setveil.cli.method_options import option_for
 
 if TYPE_CHECKING:
-    from setveil.registry import Entry
+    from setveil.core.registry import Entry
 
 
 def group_of(kind: str, heading: str, command_for: "Callable[[Entry], Any]") -> type[TyperGroup]:
@@ -19,21 +19,21 @@ def group_of(kind: str, heading: str, command_for: "Callable[[Entry], Any]") -> 
     class Registered(TyperGroup):
         def list_commands(self, ctx: Any) -> list[str]:
             """Return the names of the methods."""
-            from setveil.registry import entries
+            from setveil.core.registry import entries
 
             del ctx
             return [entry.name for entry in entries(kind)]
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             """Build the command of a method; for an unknown one, say which there are."""
-            from setveil.registry import find
+            from setveil.core.registry import find
 
             del ctx
             return command_for(find(kind, cmd_name))
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             """Write each method with the whole line that describes it."""
-            from setveil.registry import entries
+            from setveil.core.registry import entries
 
             del ctx
             with formatter.section(heading):
@@ -62,7 +62,7 @@ def command_of(
     without
         Shared options that this method has no use for; `run` gets their defaults.
     """
-    from setveil.registry import params_of
+    from setveil.core.registry import params_of
 
     own = [option_for(param) for param in params_of(entry.target)]
     given = inspect.signature(run).parameters.values()

@@ -7,7 +7,7 @@ import typer
 
 from setveil.cli.inputs import must_be_free
 from setveil.cli.output import Progress, QuietOption, say
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.audit import AuditResult
@@ -109,7 +109,7 @@ def _text(result: "AuditResult", directory: Path, *, format: str, show_records: 
         return markdown_audit(result)
     from setveil.cli.audit_result import without_records
     from setveil.cli.output import SCHEMA
-    from setveil.words import json_text
+    from setveil.core.words import json_text
 
     content = {"schema": SCHEMA, **result.to_json()}
     if not show_records:

@@ -23,7 +23,7 @@ from setveil.cli.output import (
     say,
 )
 from setveil.cli.reading import Reading, reads_records
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from setveil.cli.output import say
-from setveil.errors import InputError, ParameterError
-from setveil.words import plural
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

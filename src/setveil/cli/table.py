@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 ANONYMITY = "setveil.cli.table_anonymity"
 APART = "setveil.cli.table_apart"

@@ -17,7 +17,7 @@ from setveil.cli.table_io import (
     tell,
     write_output,
 )
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 SensitiveColumn = Annotated[
     str, typer.Option("--sensitive", metavar="COLUMN", help="The sensitive column.")

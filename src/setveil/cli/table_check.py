@@ -16,7 +16,7 @@ from setveil.cli.output import (
     emit,
 )
 from setveil.cli.sensitive import warn_of_variants
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.guarantee.base import Verdict

@@ -11,7 +11,7 @@ import typer
 from setveil.cli.data_output import STDOUT, warn_of_formulas
 from setveil.cli.inputs import must_be_free, read_taxonomy
 from setveil.cli.output import echo, emit
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -124,7 +124,7 @@ def relational_transaction(
 
 
 def _method(name: str, k: int, m: int) -> Any:
-    from setveil.registry import find
+    from setveil.core.registry import find
 
     return find("anonymizer", name).target(k=k, m=m)
 

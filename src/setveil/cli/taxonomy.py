@@ -24,7 +24,7 @@ from setveil.cli.taxonomy_build import (
     must_be_writable,
     tell_written,
 )
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable

@@ -10,7 +10,7 @@ from setveil.cli.data_output import warn_of_formulas
 from setveil.cli.inputs import MissingOption, must_be_free, tell_missing
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, say
 from setveil.cli.reading import Reading, reads_records
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.missing_report import MissingReport

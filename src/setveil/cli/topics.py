@@ -13,7 +13,7 @@ from setveil.cli.data_output import (
 )
 from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, print_table, say
 from setveil.cli.reading import Reading, reads_records
-from setveil.errors import InfeasibleError, ParameterError
+from setveil.core.errors import InfeasibleError, ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable

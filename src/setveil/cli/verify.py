@@ -19,7 +19,7 @@ from setveil.cli.output import (
     say,
 )
 from setveil.cli.sensitive import warn_of_variants
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -152,7 +152,7 @@ def _variants(asked: "list[Guarantee]", names: "Iterable[str]") -> dict[str, str
 
 def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":
     """Return what a distributed release shows, by the items that its records hold."""
-    from setveil.errors import NotApplicable
+    from setveil.core.errors import NotApplicable
     from setveil.release.content import content_of_items
     from setveil.release.store import load_manifest
     from setveil.spark.measures_parts import Sketch
@@ -193,7 +193,7 @@ def _exit_code(verdicts: list["Verdict"]) -> int:
 
 
 def _as_json(guarantee: "Guarantee", verdict: "Verdict") -> dict[str, Any]:
-    from setveil.registry import name_of
+    from setveil.core.registry import name_of
 
     return {
         "guarantee": name_of(type(guarantee)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

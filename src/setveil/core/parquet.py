@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError
 from setveil.core.untrusted import TABLE_LIMIT, check_size
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     import mmap

@@ -8,7 +8,7 @@ variable ``SETVEIL_INPUT_LIMIT``, puts another limit in the place of all of them
 
 What cannot be opened is an :class:`OSError`, as usual, and what is no JSON, TOML or archive a
 :class:`ValueError`; whoever reads says what was expected. What is refused is an
-:class:`~setveil.errors.InputError` with a remedy.
+:class:`~setveil.core.errors.InputError` with a remedy.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name
 from setveil.core.quantities import SIZE_FORMS, format_size, parse_size
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,7 +91,7 @@ def check_size(size: int, default: int, *, where: str = "", what: str = "it hold
     >>> check_size(10, FILE_LIMIT)
     >>> check_size(1 << 40, FILE_LIMIT, where="a.json")
     Traceback (most recent call last):
-    setveil.errors.InputError: a.json: it holds 1.1 TB, more than the limit of 500 MB for ...
+    setveil.core.errors.InputError: a.json: it holds 1.1 TB, more than the limit of 500 MB for ...
     """
     limit = current_limit(default)
     if size > limit:
@@ -139,7 +139,7 @@ def open_file(
     ...     os.mkfifo(Path(folder, "pipe"))
     ...     open_file(Path(folder, "pipe"))
     Traceback (most recent call last):
-    setveil.errors.InputError: .../pipe: this is a named pipe, not a regular file. To fix: ...
+    setveil.core.errors.InputError: .../pipe: this is a named pipe, not a regular file. To fix: ...
     """
     name = os.fspath(path)
     if inside is not None:

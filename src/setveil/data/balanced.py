@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.naming import fresh_id
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.data.missing import FIX, check_missing, complete
 from setveil.data.missing_report import ROOT
 from setveil.data.naming import fresh_id
 from setveil.data.taxonomy import ADDED_ROOT, Taxonomy
-from setveil.errors import InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

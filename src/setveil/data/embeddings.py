@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name
 from setveil.core.untrusted import TABLE_LIMIT, read_arrays
 from setveil.data.problems import shortened
 from setveil.data.sources import Source
 from setveil.data.table import frozen
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     import os

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError
 from setveil.data.collectors import Collected, collected_pairs
 from setveil.data.naming import some
 from setveil.data.problems import Problems
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import InputError
 from setveil.core.untrusted import LIST_LIMIT, read_file
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     import os

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import InputError
 from setveil.core.untrusted import parse_json
 from setveil.data.item_lists import read_items
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     import os

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.missing_report import (
     CHOICES,
     DROP,
@@ -18,7 +19,6 @@ from setveil.data.missing_report import (
 from setveil.data.naming import some
 from setveil.data.spelling import Spellings
 from setveil.data.table import TransactionTable, Vocabulary
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

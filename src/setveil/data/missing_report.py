@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from setveil.core.words import plural
 from setveil.data.naming import some
-from setveil.words import plural
 
 ERROR, DROP, NEAREST, ROOT = "error", "drop", "nearest", "attach-to-root"
 CHOICES = (ERROR, DROP, NEAREST, ROOT)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.naming import some
 from setveil.data.table import Int32Array, frozen
 from setveil.data.tree import Tree
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Protocol
 
-from setveil.words import visible
+from setveil.core.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

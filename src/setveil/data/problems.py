@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 
 LISTED = 1000  # skipped places kept with their text; beyond that they are only counted
 LONGEST = 60

@@ -13,9 +13,9 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name
 from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -464,7 +464,7 @@ def checked_encoding(name: str) -> str:
     ('iso8859-1', 'utf-8')
     >>> checked_encoding("windows-1525")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: there is no encoding called 'windows-1525'. To fix: use ...
+    setveil.core.errors.ParameterError: there is no encoding called 'windows-1525'. To fix: use ...
     """
     try:
         found = codecs.lookup(name)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.words import is_hidden
+from setveil.core.words import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.notebook import html_of_records
 from setveil.data.row_order import COMPILED, ranked_rows
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.balanced import balanced_nodes
 from setveil.data.named_tree import NamedTree
 from setveil.data.naming import fresh_id, some, way
 from setveil.data.preorder import find_cycle, preorder_places, sums_below, sums_to_root
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

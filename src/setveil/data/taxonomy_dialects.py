@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import InputError
 from setveil.data.taxonomy_formats import Link
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import write_whole
 from setveil.data.naming import counted
 from setveil.data.sources import Source
@@ -27,7 +28,6 @@ from setveil.data.taxonomy_formats import (
     nodes_of_paths,
     rows_of,
 )
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

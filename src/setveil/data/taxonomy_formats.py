@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from setveil.core.errors import InputError
 from setveil.data.naming import fresh_id
 from setveil.data.problems import shortened
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,9 +9,9 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data.preorder import is_preorder, sums_below, sums_to_root
 from setveil.data.table import Int32Array, Int64Array, frozen
-from setveil.errors import InputError, NotApplicable, ParameterError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import SetveilError
 from setveil.core.files import write_whole
-from setveil.errors import SetveilError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import InputError
 from setveil.data.missing import FIX, check_missing, complete
 from setveil.data.naming import counted, fresh_id
 from setveil.data.taxonomy import Taxonomy
 from setveil.data.wordnet import WordNet
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

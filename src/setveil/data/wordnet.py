@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.data.table import Int32Array, Int64Array, frozen
 from setveil.data.taxonomy import Taxonomy
 from setveil.data.user_cache import keep_arrays, load_arrays
 from setveil.data.wordnet_files import Nouns, content_key, find_place, parse, read_files
-from setveil.errors import InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
     import os
@@ -99,7 +99,7 @@ class WordNet:
 
         >>> WordNet.find("nowhere")
         Traceback (most recent call last):
-        setveil.errors.InputError: nowhere: there is no WordNet here. To fix: ...
+        setveil.core.errors.InputError: nowhere: there is no WordNet here. To fix: ...
         """
         place = find_place(directory)
         key = content_key(place)

@@ -17,9 +17,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError
 from setveil.core.files import shown_name
 from setveil.core.untrusted import open_archive, read_file, read_member
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,8 +85,8 @@ def find_place(given: str | os.PathLike[str] | None = None) -> Path:
 
     >>> find_place("nowhere")
     Traceback (most recent call last):
-    setveil.errors.InputError: nowhere: there is no WordNet here. To fix: name the folder with \
-data.noun, index.noun and noun.exc, or a .tar.gz or .zip of it.
+    setveil.core.errors.InputError: nowhere: there is no WordNet here. To fix: name the folder \
+with data.noun, index.noun and noun.exc, or a .tar.gz or .zip of it.
     """
     if given is not None:
         place = Path(given)

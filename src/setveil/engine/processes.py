@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
+from setveil.core.errors import ParameterError
 from setveil.core.quantities import format_size, spell_size
 from setveil.engine.child_process import python_command, python_environment
 from setveil.engine.worker import JOB, LENGTH, resident
-from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

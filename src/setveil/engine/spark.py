@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from setveil.core.errors import EngineError, InputError, ParameterError, SetveilError
 from setveil.engine.child_process import SAFE_PATH
-from setveil.errors import EngineError, InputError, ParameterError, SetveilError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -77,7 +77,7 @@ class Spark:
     --------
     >>> Spark(master="local[two]")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: 'local[two]' is no place where Spark runs. To fix: use \
+    setveil.core.errors.ParameterError: 'local[two]' is no place where Spark runs. To fix: use \
 local[2], local[*] or spark://host:port.
     """
 

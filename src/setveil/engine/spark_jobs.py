@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import EngineError, ParameterError
 from setveil.engine.processes import DONE, FAILED, LARGE, LATE, SLOW, TICK, Outcome
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.errors import EngineError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ class SparkJobs:
     --------
     >>> SparkJobs(engine=Spark(), seconds=0)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: seconds is 0. To fix: use more than 0, or None.
+    setveil.core.errors.ParameterError: seconds is 0. To fix: use more than 0, or None.
     """
 
     engine: Spark

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
+from setveil.core.literature import XU_2008
+from setveil.core.registry import register
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.shown_items import shown_items
 from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
-from setveil.literature import XU_2008
-from setveil.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.literature import TERROVITIS_2012
+from setveil.core.registry import register
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.certain_links import Holdings
 from setveil.guarantee.joint_clusters import Narrowed, narrowed_joint
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.literature import TERROVITIS_2012
-from setveil.registry import register
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.published import PublishedRows
 
@@ -306,7 +306,7 @@ def chunks_of(published: Release | TransactionTable) -> DisassociatedRelease:
     >>> from setveil.data import TransactionTable
     >>> chunks_of(TransactionTable.from_rows([["a"]]))
     Traceback (most recent call last):
-    setveil.errors.NotApplicable: this promise is about records cut into chunks. \
+    setveil.core.errors.NotApplicable: this promise is about records cut into chunks. \
 To fix: ask it of releases that disassociate wrote.
     """
     if not isinstance(published, DisassociatedRelease):

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
+from setveil.core.literature import HE_2009, SWEENEY_2002
+from setveil.core.registry import register
 from setveil.data.table import TransactionTable
-from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
-from setveil.literature import HE_2009, SWEENEY_2002
-from setveil.registry import register
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.published import published_rows
 

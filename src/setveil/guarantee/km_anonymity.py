@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
+from setveil.core.literature import TERROVITIS_2008
+from setveil.core.registry import register
 from setveil.data.table import canonical_order, take_rows
-from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
-from setveil.literature import TERROVITIS_2008
-from setveil.registry import register
 from setveil.release.published import published_rows
 from setveil.release.rows import neighbour_order
 

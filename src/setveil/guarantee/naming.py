@@ -7,11 +7,11 @@ import typing
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import ParameterError
+from setveil.core.registry import find, name_of, params_of
 from setveil.data.item_lists import read_items
 from setveil.data.itemset_lists import read_itemsets
-from setveil.errors import ParameterError
 from setveil.guarantee.thresholds import written_fraction
-from setveil.registry import find, name_of, params_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,8 @@ def parse(text: str) -> Guarantee:
     {'rho': 0.7, 'sensitive': ['HIV', 'gout'], 'prior': True}
     >>> parse("k-anonymity:k=many")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: k-anonymity:k=many: 'many' is not a value for k. To fix: use a \
-whole number.
+    setveil.core.errors.ParameterError: k-anonymity:k=many: 'many' is not a value for k. To fix: \
+use a whole number.
     """
     name, _, given = text.strip().partition(":")
     kinds = {param.name: param.type for param in params_of(find("guarantee", name).target)}

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.literature import GHINITA_2008
+from setveil.core.registry import register
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.thresholds import distinct_names
-from setveil.literature import GHINITA_2008
-from setveil.registry import register
 from setveil.release.grouped import GroupedRelease
 from setveil.release.grouping import fair_deal
 

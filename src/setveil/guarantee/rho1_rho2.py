@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import ParameterError
 from setveil.data.fractions import written_fraction
-from setveil.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
 
 if TYPE_CHECKING:

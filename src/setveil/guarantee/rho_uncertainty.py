@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
+from setveil.core.literature import CAO_2010
+from setveil.core.registry import register
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.shown_items import shown_items
 from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
-from setveil.literature import CAO_2010
-from setveil.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.published import PublishedRows, published_rows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError, NotApplicable, ParameterError
+from setveil.core.registry import register
 from setveil.data.naming import some
-from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.guarantee.base import Verdict, Witness
-from setveil.registry import register
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.item_traces import TreeItems

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import ParameterError
 from setveil.data.fractions import share_as_json, written_fraction
-from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -21,7 +21,8 @@ def exact_share(name: str, value: object) -> Fraction:
     (Fraction(4, 5), Fraction(1, 3), Fraction(1, 1))
     >>> exact_share("h", 1.5)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: h is 1.5. To fix: use a number from 0 to 1, such as 0.8 or 4/5.
+    setveil.core.errors.ParameterError: h is 1.5. To fix: use a number from 0 to 1, such as 0.8 \
+or 4/5.
     """
     share = written_fraction(value)
     if share is None or not 0 <= share <= 1:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import ParameterError
 from setveil.data.collectors import Collected
 from setveil.data.row_order import COMPILED, THREADS, grouped_pairs, number_in_place
 from setveil.data.sources import Source, block_lines
 from setveil.data.table import TransactionTable
-from setveil.errors import ParameterError
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter, field_place, records
 from setveil.io.numbers import GrowingArray, known_size, ranked_table
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.spelling import spelling_key, tidy
 from setveil.data.table import TransactionTable
-from setveil.errors import InputError, ParameterError
 
 EMPTY = ("keep", "drop", "error")
 SHOWN = 3

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from weakref import WeakKeyDictionary
 from xml.etree import ElementTree as ET
 
+from setveil.core.errors import InputError
 from setveil.core.parquet import check_parquet, panics_caught
 from setveil.core.untrusted import open_archive
 from setveil.data.naming import some
 from setveil.data.sources import OLE_MAGIC, PARQUET_MAGIC, SQLITE_MAGIC, ZIP_MAGIC, Source
 from setveil.data.spelling import nearest
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

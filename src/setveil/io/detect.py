@@ -16,10 +16,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.problems import Problems, shortened
 from setveil.data.sources import HEAD, LONG_HEAD, Source
 from setveil.data.spelling import nearest
-from setveil.errors import InputError, ParameterError
 from setveil.io.column_names import is_item_name, item_strength, record_kind
 from setveil.io.delimited import NAMED, QUOTE, records
 from setveil.io.json_lines import list_fields

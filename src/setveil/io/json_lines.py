@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError
 from setveil.core.untrusted import TABLE_LIMIT, check_size, json_memory
 from setveil.data.collectors import Collected, RowCollector
 from setveil.data.sources import BOM, HEAD, Source, block_lines
 from setveil.data.table import Int32Array, Int64Array, TransactionTable
-from setveil.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

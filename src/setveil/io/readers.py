@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.data.collectors import Collected, RowCollector, collected_pairs
 from setveil.data.problems import Problems
 from setveil.data.sources import Source
 from setveil.data.spelling import near_duplicates
-from setveil.errors import InputError, ParameterError, SetveilError
 from setveil.io.cells import Cells, pairs_of_codes, read_cells, rows_of_codes
 from setveil.io.cleaning import Cleaning
 from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of

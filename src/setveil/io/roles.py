@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.spelling import nearest
-from setveil.errors import InputError, ParameterError
 from setveil.io.column_names import (
     ITEMS,
     families,
@@ -294,7 +294,7 @@ def resolve(name: str, names: Sequence[str], option: str, where: str) -> int:
     1
     >>> resolve("mrn", ["MRN", "ICD"], "--id", "a.csv")
     Traceback (most recent call last):
-    setveil.errors.InputError: a.csv: there is no column 'mrn' among 'MRN', 'ICD'. \
+    setveil.core.errors.InputError: a.csv: there is no column 'mrn' among 'MRN', 'ICD'. \
 To fix: correct --id; did you mean 'MRN'?
     """
     if names.count(name) == 1:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import output_file, shown_name
 from setveil.data.problems import shortened
-from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter
 from setveil.io.layout import checked_format
 from setveil.io.number_lines import NUMBER

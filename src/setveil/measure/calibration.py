@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.measure.interval import Rate, clustered_share
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data.table import TransactionTable
-from setveil.errors import NotApplicable, ParameterError
 from setveil.measure.images import certain_table
 from setveil.measure.queries import Holders
 from setveil.release.disassociated import DisassociatedRelease

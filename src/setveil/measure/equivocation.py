@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.attack.inference import item_chance
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

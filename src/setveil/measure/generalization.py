@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.measure.images import images
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease

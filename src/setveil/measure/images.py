@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import InputError, NotApplicable
 from setveil.data.table import Int32Array, Int64Array, TransactionTable
-from setveil.errors import InputError, NotApplicable
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.suppressed import SuppressedRelease

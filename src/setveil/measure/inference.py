@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.attack.inference import InferenceGuess
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.measure.interval import Rate, advantage, mean
 from setveil.measure.score import must_be_about, score
 

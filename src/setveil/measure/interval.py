@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.measure.weighted_units import OWN_SIDE, TAIL, Floats, ends_of_ratio
 
 if TYPE_CHECKING:

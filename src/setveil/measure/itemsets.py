@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.images import certain_table, tree_for
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.perturbed import PerturbedRelease

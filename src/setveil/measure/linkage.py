@@ -8,7 +8,7 @@ import numpy as np
 
 from setveil.attack.intersection import IntersectionGuess
 from setveil.attack.linkage import LinkageGuess
-from setveil.errors import InputError, NotApplicable
+from setveil.core.errors import InputError, NotApplicable
 from setveil.measure.equivocation import item_equivocation
 from setveil.measure.interval import Rate, advantage, mean, mean_error
 from setveil.measure.score import must_be_about, score

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.measure.images import images, tree_for
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import NotApplicable
 from setveil.data.table import Int64Array, TransactionTable
-from setveil.errors import NotApplicable
 from setveil.measure.images import certain_table, check_same, tree_for
 from setveil.measure.itemsets import LARGEST, TOP, apart_itemsets, share_lost
 from setveil.release.disassociated import DisassociatedRelease

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from setveil.attack.noise_filter import NoiseFilter, NoiseGuess
 from setveil.attack.spectral import Spectrum
-from setveil.errors import InputError, NotApplicable
+from setveil.core.errors import InputError, NotApplicable
 from setveil.measure.interval import Rate, advantage, clustered_share, mean_error, reduction
 from setveil.measure.public_records import same_release
 from setveil.measure.score import score

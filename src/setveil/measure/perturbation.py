@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.measure.images import tree_for
 from setveil.release.perturbed import PerturbedRelease
 from setveil.release.rows import distinct_in_rows

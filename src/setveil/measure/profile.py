@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.measure.uniqueness import uniqueness
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.attack.public_records import PublicRecordsGuess, likelihoods, place_of_truth
-from setveil.errors import InputError, NotApplicable
+from setveil.core.errors import InputError, NotApplicable
 from setveil.measure.interval import Rate, mean
 from setveil.measure.score import must_be_about, score
 from setveil.release.perturbed import PerturbedRelease

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.interval import Rate, mean_error
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from setveil.attack.cluster_sample import cluster_chances
 from setveil.attack.reassociation_guess import ReassociationGuess
-from setveil.errors import InputError, NotApplicable
+from setveil.core.errors import InputError, NotApplicable
 from setveil.measure.interval import advantage, clustered_share, difference
 from setveil.measure.protected_itemsets import ProtectedItemsets
 from setveil.measure.random_attachments import Attachments, Share, count_attachments

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
-from setveil.errors import InputError, NotApplicable
+from setveil.core.errors import InputError, NotApplicable
 from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:

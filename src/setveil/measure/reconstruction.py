@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data.table import TransactionTable
-from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.measure.images import Images, certain_table, images
 from setveil.measure.interval import mean_error
 from setveil.release.grouped import GroupedRelease

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.images import Shown, shown_classes, tree_for
 from setveil.measure.itemsets import LARGEST, TOP, top_itemsets
 from setveil.measure.queries import Holders

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from setveil.errors import InputError, NotApplicable
+from setveil.core.errors import InputError, NotApplicable
 from setveil.release.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def score(
     >>> from setveil.attack import Guess
     >>> score(Guess(attack="gossip"), release=None, original=None, key=None)
     Traceback (most recent call last):
-    setveil.errors.NotApplicable: guesses of 'gossip' cannot be scored
+    setveil.core.errors.NotApplicable: guesses of 'gossip' cannot be scored
     """
     raise NotApplicable(f"guesses of {guess.attack!r} cannot be scored")
 
@@ -61,7 +61,8 @@ def must_be_about(guess: Guess, release: Release) -> None:
     >>> must_be_about(Guess(attack="gossip"), release)
     >>> must_be_about(Guess(attack="gossip", about="9f3c"), release)
     Traceback (most recent call last):
-    setveil.errors.InputError: the guess is about another release. To fix: attack this release...
+    setveil.core.errors.InputError: the guess is about another release. To fix: attack this \
+release...
     """
     if guess.about is not None and guess.about != fingerprint(release):
         raise InputError(

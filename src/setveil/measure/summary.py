@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.measure import generalization as of
 from setveil.measure.certain_links import linked_share
 from setveil.measure.disassociation import pair_support_error, terms_lost

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.attack.linkage import Targets, check_knowledge
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:

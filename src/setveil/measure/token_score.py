@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.attack.token_frequency import TokenGuess
-from setveil.errors import InputError, NotApplicable
+from setveil.core.errors import InputError, NotApplicable
 from setveil.measure.interval import Rate, clustered_share
 from setveil.measure.score import must_be_about, score
 from setveil.release.encoded import EncodedRelease

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.measure.images import Images, Shown, certain_table, images, shown_classes
 from setveil.measure.interval import clustered_share
 from setveil.release.encoded import EncodedRelease

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:

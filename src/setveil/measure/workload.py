@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import InputError, NotApplicable
 from setveil.core.untrusted import LIST_LIMIT, parse_json, read_file
 from setveil.data.spelling import nearest
-from setveil.errors import InputError, NotApplicable
 from setveil.measure.queries import Holders, query_error
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from setveil.errors import ParameterError
-from setveil.registry import entries, find
+from setveil.core.errors import ParameterError
+from setveil.core.registry import entries, find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,7 +198,8 @@ def parse_relatedness(spec: str, *, release: Release | None = None) -> Relatedne
     --------
     >>> parse_relatedness("corpsu:notes.index")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: there is no relatedness called 'corpsu'. To fix: use one of: ...
+    setveil.core.errors.ParameterError: there is no relatedness called 'corpsu'. To fix: use one \
+of: ...
     """
     # The plus sign of a weight such as 1e+3 joins nothing.
     plain = re.sub(r"((?:^|\+)\s*[\d.]+[eE])\+(?=\d+\s*\*)", r"\1", spec)
@@ -229,7 +230,8 @@ def check_spec(spec: str) -> None:
 
     >>> check_spec("corpsu:notes.index")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: there is no relatedness called 'corpsu'. To fix: use one of: ...
+    setveil.core.errors.ParameterError: there is no relatedness called 'corpsu'. To fix: use one \
+of: ...
     """
     for part in _split(spec):
         find("relatedness", _parsed(part, spec)[1])
@@ -276,7 +278,7 @@ def place_of(name: str, place: str, what: str) -> str:
 
     >>> place_of("corpus", "", "INDEX")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: corpus needs to know where. To fix: write corpus:INDEX.
+    setveil.core.errors.ParameterError: corpus needs to know where. To fix: write corpus:INDEX.
     """
     if not place.strip():
         raise ParameterError(f"{name} needs to know where", fix=f"write {name}:{what}")
@@ -288,7 +290,8 @@ def no_place(name: str, place: str) -> None:
 
     >>> no_place("release", "x")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: nothing follows release, but 'x' does. To fix: write release.
+    setveil.core.errors.ParameterError: nothing follows release, but 'x' does. To fix: write \
+release.
     """
     if place.strip():
         raise ParameterError(

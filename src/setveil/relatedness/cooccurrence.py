@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from setveil.registry import register
+from setveil.core.registry import register
 from setveil.relatedness.base import BoolArray, Counts, FloatArray, place_of
 from setveil.relatedness.index import CorpusIndex
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from setveil.core.registry import register
 from setveil.data.embeddings import Vectors
-from setveil.registry import register
 from setveil.relatedness.base import BoolArray, FloatArray, place_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
+from setveil.core.registry import register
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
-from setveil.errors import ParameterError
-from setveil.registry import register
 from setveil.relatedness.base import IntArray, no_place
 from setveil.relatedness.cooccurrence import NGD
 from setveil.relatedness.postings import meet

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError
 from setveil.core.files import shown_name
 from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file, parse_json
-from setveil.errors import InputError
 from setveil.relatedness.postings import meet
 from setveil.relatedness.words import possible_singulars, words_of
 
@@ -108,7 +108,8 @@ class CorpusIndex:
         --------
         >>> CorpusIndex.open("nowhere.index")
         Traceback (most recent call last):
-        setveil.errors.InputError: nowhere.index: cannot be read: No such file or directory. To...
+        setveil.core.errors.InputError: nowhere.index: cannot be read: No such file or directory. \
+To...
         """
         where = shown_name(path)
         try:

@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError
 from setveil.core.files import output_file, shown_name
-from setveil.errors import InputError
 from setveil.relatedness.index import (
     ALIGNED,
     LENGTH,

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from setveil.core.errors import InfeasibleError, ParameterError, SetveilError
+from setveil.core.registry import register
 from setveil.data.embeddings import Vectors
 from setveil.data.user_cache import keep_arrays, load_arrays
-from setveil.errors import InfeasibleError, ParameterError, SetveilError
-from setveil.registry import register
 from setveil.relatedness.base import place_of
 from setveil.relatedness.embedding import Embedding
 from setveil.relatedness.index import CorpusIndex
@@ -182,7 +182,7 @@ class Trained(Embedding):
     --------
     >>> Trained.from_spec("")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: trained needs to know where. To fix: write trained:INDEX.
+    setveil.core.errors.ParameterError: trained needs to know where. To fix: write trained:INDEX.
     """
 
     @classmethod

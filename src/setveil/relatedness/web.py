@@ -21,9 +21,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.registry import register
 from setveil.data.user_cache import user_cache
-from setveil.errors import InputError, ParameterError
-from setveil.registry import register
 from setveil.relatedness.base import IntArray, place_of
 from setveil.relatedness.cooccurrence import NGD
 from setveil.relatedness.web_config import WebConfig, count_in, steps_of
@@ -65,7 +65,8 @@ class WebCounts:
     >>> config = WebConfig(url="https://a.org/?q={query}", count="n", total=10, most_requests=1)
     >>> WebCounts(config=config).counts(["flu", "gout"])
     Traceback (most recent call last):
-    setveil.errors.ParameterError: this needs 2 requests to a.org, and most_requests is 1. To ...
+    setveil.core.errors.ParameterError: this needs 2 requests to a.org, and most_requests is 1. \
+To ...
     """
 
     config: WebConfig
@@ -301,7 +302,8 @@ class Web(NGD):
     --------
     >>> Web.from_spec("nowhere.toml")
     Traceback (most recent call last):
-    setveil.errors.InputError: nowhere.toml: cannot be read: No such file or directory. To fix: ...
+    setveil.core.errors.InputError: nowhere.toml: cannot be read: No such file or directory. To \
+fix: ...
     """
 
     @classmethod

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from setveil.core.registry import register
 from setveil.data.wordnet import WordNet
-from setveil.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

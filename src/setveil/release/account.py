@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import NotApplicable
+from setveil.core.words import join_names, join_parts, number, one_or_many, plural
 from setveil.data.table import TransactionTable
 from setveil.data.taxonomy import Taxonomy
-from setveil.errors import NotApplicable
 from setveil.release.base import Key
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
@@ -27,7 +28,6 @@ from setveil.release.rows import distinct_in_rows
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
-from setveil.words import join_names, join_parts, number, one_or_many, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import ParameterError
 from setveil.data.notebook import ROWS, html_of_records
 from setveil.data.table import Int64Array, TransactionTable, frozen
-from setveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import ReleaseError
 from setveil.data.table import Int64Array, Vocabulary, take_rows
-from setveil.errors import ReleaseError
 from setveil.release.chunk_order import are_nested, canonical_clusters, chunk_keys, cluster_keys
 from setveil.release.chunk_store import check_sizes
 from setveil.release.disassociated import DisassociatedRelease

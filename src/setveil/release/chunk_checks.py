@@ -32,7 +32,7 @@ def first_fault(release: DisassociatedRelease) -> str | None:
     ...     chunk_offsets=[0, 2], row_offsets=[0, 1, 2], items=[0, 0], term_offsets=[0, 0],
     ...     terms=[])
     Traceback (most recent call last):
-    setveil.errors.ParameterError: a chunk has 2 sub-records for 1 records. \
+    setveil.core.errors.ParameterError: a chunk has 2 sub-records for 1 records. \
 To fix: build releases with publish_disassociated.
     """
     for check in (_shapes, _ranges, _rows, _sorted, _disjoint, _worlds, _order):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.manifest import LARGEST
 
@@ -72,7 +72,7 @@ def rebuild_chunks(
     >>> rebuild_chunks(vocabulary=Vocabulary(names=("a",)), offsets=np.array([0, 1]),
     ...                items=np.array([0], dtype=np.int32), structure={"sizes": "many"})
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
+    setveil.core.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
     """
     sizes, chunks, rows, shared, with_terms = (_numbers(structure, name) for name in LISTS)
     own = int(chunks.sum())
@@ -109,8 +109,8 @@ def check_sizes(sizes: Numbers, seen: Numbers, where: str) -> None:
 
     >>> check_sizes(np.array([2**30]), np.array([3]), "the data")
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: the data is damaged: 1,073,741,824 records in 1 clusters, one of \
-1,073,741,824, are too many for 3 sub-records
+    setveil.core.errors.ReleaseError: the data is damaged: 1,073,741,824 records in 1 clusters, \
+one of 1,073,741,824, are too many for 3 sub-records
     """
     total = int(sizes.sum(dtype=np.int64))
     if total >= LARGEST or np.any(sizes - seen > UNSEEN):

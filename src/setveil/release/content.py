@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from setveil.core.words import kept, plural
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
@@ -12,7 +13,6 @@ from setveil.release.perturbed import PerturbedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
-from setveil.words import kept, plural
 
 if TYPE_CHECKING:
     from setveil.release.base import Release

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
 from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
-from setveil.errors import ParameterError
 from setveil.release import chunk_checks
 from setveil.release.base import Bounds, Key, Matches
 

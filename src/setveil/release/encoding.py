@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.parquet import parquet_blocks
 from setveil.core.untrusted import parse_json
-from setveil.errors import ParameterError, ReleaseError
 from setveil.release.parts import is_in_parts, records_of_parts
 from setveil.release.records import Records, RecordsBuilder
 

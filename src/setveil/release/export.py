@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.words import plural, visible
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease
@@ -23,7 +24,6 @@ from setveil.release.perturbed import PerturbedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease
-from setveil.words import plural, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -195,7 +195,8 @@ def check_format(name: str) -> str:
 
     >>> check_format("xlsx")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: tables are not written as 'xlsx'. To fix: choose parquet, ...
+    setveil.core.errors.ParameterError: tables are not written as 'xlsx'. To fix: choose parquet, \
+...
     """
     if name not in FORMATS:
         raise ParameterError(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import ParameterError
 from setveil.core.files import shown_name
+from setveil.core.registry import find, params_of
 from setveil.core.untrusted import read_file
-from setveil.errors import ParameterError
-from setveil.registry import find, params_of
 from setveil.release.forms import FORMS
 from setveil.release.manifest import Manifest
 from setveil.release.public_folder import (

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.data.fractions import share_as_json
 from setveil.data.table import Vocabulary, canonical_order, take_rows
-from setveil.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.release.chunk_store import LISTS, chunk_rows, chunk_structure, rebuild_chunks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, canonical_order, frozen, take_rows
-from setveil.errors import InputError, NotApplicable, ParameterError
 from setveil.release.base import Bounds, Key, Matches
 from setveil.release.rows import Signs, neighbour_order, occurring
 from setveil.release.tree_checks import first_fault

@@ -26,8 +26,8 @@ def first_fault(release: GroupedRelease) -> str | None:
     ...                items=[0], part_starts=[0, 1], part_offsets=[0, 1], part_items=[0],
     ...                counts=[1], whole=False)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: the item 'a' stands in a record and among the sensitive ones. \
-To fix: build releases with publish_grouped.
+    setveil.core.errors.ParameterError: the item 'a' stands in a record and among the sensitive \
+ones. To fix: build releases with publish_grouped.
     """
     return (
         _bad_offsets(release)

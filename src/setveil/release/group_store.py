@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import ReleaseError
 from setveil.data.table import TransactionTable, take_rows
-from setveil.errors import ReleaseError
 from setveil.release.grouped import GroupedRelease
 from setveil.release.grouping import parts_by_group, split_rows
 from setveil.release.manifest import LARGEST
@@ -78,7 +78,7 @@ def rebuild_groups(
     ...                items=np.array([0], dtype=np.int32),
     ...                structure={"sizes": "many", "sensitive": []})
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
+    setveil.core.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
     """
     if set(structure) not in (LISTED, DEALT):
         raise ReleaseError("manifest.json is damaged: it does not say how records are grouped")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
 from setveil.data.table import (
     Int32Array,
     Int64Array,
@@ -17,7 +18,6 @@ from setveil.data.table import (
     canonical_order,
     take_rows,
 )
-from setveil.errors import ParameterError
 from setveil.release.base import Key
 from setveil.release.group_checks import group_keys
 from setveil.release.grouped import GroupedRelease

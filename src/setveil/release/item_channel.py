@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data.fractions import written_fraction
-from setveil.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
 from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
-from setveil.errors import ParameterError
 from setveil.release.rows import is_ascending, neighbour_order
 
 if TYPE_CHECKING:

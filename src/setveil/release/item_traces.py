@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

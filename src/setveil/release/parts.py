@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import ReleaseError
 from setveil.core.parquet import read_parquet
 from setveil.core.untrusted import FILE_LIMIT, check_size, list_folder, open_file, read_file
-from setveil.errors import ReleaseError
 from setveil.release.records import Records, RecordsBuilder
 
 if TYPE_CHECKING:

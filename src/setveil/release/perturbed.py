@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import ParameterError
 from setveil.data.table import TransactionTable, Vocabulary, canonical_order, take_rows
-from setveil.errors import ParameterError
 from setveil.release.base import Bounds, Key, Matches
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring

@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ReleaseError
 from setveil.core.files import ENDING, locked_if_free, shown_name
 from setveil.core.untrusted import open_file, parse_json, read_file
-from setveil.errors import InputError, ReleaseError
 from setveil.release.store import MANIFEST, listed, load_manifest
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def check_replaceable(folder: Path, known: Collection[str] = ()) -> None:
     ...     Path(folder, "visits.csv").touch()
     ...     check_replaceable(Path(folder))
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: ...: the folder holds other files (visits.csv)...
+    setveil.core.errors.ReleaseError: ...: the folder holds other files (visits.csv)...
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise ReleaseError("this is not a folder", where=str(folder), fix="name another place")

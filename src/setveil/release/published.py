@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable
 from setveil.data.naming import fresh_id
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
-from setveil.errors import NotApplicable
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
 from setveil.release.generalized import GeneralizedRelease

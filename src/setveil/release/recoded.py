@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
 from setveil.data.table import canonical_order, take_rows
-from setveil.errors import ParameterError
 from setveil.release.base import Key
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.rows import occurring

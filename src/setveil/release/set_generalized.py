@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
 from setveil.data.table import (
     Int32Array,
     Int64Array,
@@ -17,7 +18,6 @@ from setveil.data.table import (
     canonical_order,
     take_rows,
 )
-from setveil.errors import ParameterError
 from setveil.release.base import Bounds, Key, Matches
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring

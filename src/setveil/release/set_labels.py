@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +50,7 @@ def members_of(label: str) -> tuple[str, ...]:
     (('flu',), ('B12, oral', 'flu'), ('(flu)',))
     >>> members_of("(flu, fever)")
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: '(flu, fever)' is no generalized item as setveil writes them
+    setveil.core.errors.ReleaseError: '(flu, fever)' is no generalized item as setveil writes them
     """
     if not label.startswith((OPEN, QUOTE)):
         return (label,)

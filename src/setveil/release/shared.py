@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.core.errors import ParameterError, ReleaseError
 from setveil.data.table import Vocabulary
-from setveil.errors import ParameterError, ReleaseError
 from setveil.release.encoded import EncodedRelease
 
 if TYPE_CHECKING:

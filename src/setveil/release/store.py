@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from setveil import __version__
+from setveil.core.errors import InputError, ParameterError, ReleaseError, SetveilError
 from setveil.core.files import (
     alone_in,
     dead_parts,
@@ -34,9 +35,8 @@ from setveil.core.files import (
     shown_name,
     staged_file,
 )
+from setveil.core.registry import name_of
 from setveil.core.untrusted import parse_json, read_arrays, read_file
-from setveil.errors import InputError, ParameterError, ReleaseError, SetveilError
-from setveil.registry import name_of
 from setveil.release.base import Key
 from setveil.release.chunk_blocks import release_in_parts
 from setveil.release.disassociated import DisassociatedRelease
@@ -397,7 +397,7 @@ def check_place(folder: Path, *, force: bool) -> None:
     ...     Path(folder, "visits.csv").touch()
     ...     check_place(Path(folder), force=True)
     Traceback (most recent call last):
-    setveil.errors.ReleaseError: ...: the directory holds other files (visits.csv)...
+    setveil.core.errors.ReleaseError: ...: the directory holds other files (visits.csv)...
     """
     if folder.exists() and not folder.is_dir():
         raise ReleaseError(

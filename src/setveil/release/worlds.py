@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable
 from setveil.data.table import TransactionTable
-from setveil.errors import NotApplicable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from setveil import charts
-from setveil.words import visible
+from setveil.core import charts
+from setveil.core.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

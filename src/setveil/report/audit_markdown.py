@@ -7,9 +7,9 @@ import re
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
+from setveil.core.words import people, sentence, visible, won
 from setveil.report.audit_runs import best_first, called, describe, value_words
 from setveil.report.first_screen import first_screen, nearest
-from setveil.words import people, sentence, visible, won
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,17 +7,18 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil import __version__, charts
+from setveil import __version__
 from setveil.audit.adversaries import without_folders
 from setveil.audit.frontier import NARROW, frontier, is_drawn, series_of
 from setveil.audit.results import DO_NOT, DONE, NOT_DECIDED, PUBLISH, WITH_CARE
-from setveil.errors import ParameterError
-from setveil.registry import entries
+from setveil.core import charts
+from setveil.core.errors import ParameterError
+from setveil.core.registry import entries
+from setveil.core.words import NOT_APPLICABLE, about, kept, lost, number, plural, visible
 from setveil.report.audit_charts import successes
 from setveil.report.audit_runs import best_first, describe, value_words
 from setveil.report.first_screen import first_screen, nearest
 from setveil.report.released import Shown, look_into
-from setveil.words import NOT_APPLICABLE, about, kept, lost, number, plural, visible
 
 if TYPE_CHECKING:
     import os

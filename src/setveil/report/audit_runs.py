@@ -20,8 +20,8 @@ from setveil.audit.results import (
     WITH_CARE,
 )
 from setveil.audit.verdict import POSITIVE, judge_run
-from setveil.errors import SetveilError
-from setveil.words import NOT_APPLICABLE, kept, lost, number, people, sentence, won
+from setveil.core.errors import SetveilError
+from setveil.core.words import NOT_APPLICABLE, kept, lost, number, people, sentence, won
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, Any
 from setveil import __version__
 from setveil.audit.results import furthest
 from setveil.audit.verdict import NAMES, judge_run, of_thousand_words, target_words
-from setveil.errors import ParameterError
-from setveil.release.manifest import VERSION as RELEASE_VERSION
-from setveil.release.public_folder import MARK
-from setveil.report.audit_runs import measure_rows
-from setveil.words import (
+from setveil.core.errors import ParameterError
+from setveil.core.words import (
     NOT_APPLICABLE,
     lost,
     of_thousand,
@@ -28,6 +25,9 @@ from setveil.words import (
     visible,
     won,
 )
+from setveil.release.manifest import VERSION as RELEASE_VERSION
+from setveil.release.public_folder import MARK
+from setveil.report.audit_runs import measure_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,7 +164,7 @@ class Certificate:
     --------
     >>> Certificate(answer="do-not-publish")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: data whose audit says 'do-not-publish' is not published. ...
+    setveil.core.errors.ParameterError: data whose audit says 'do-not-publish' is not published. ...
     """
 
     answer: str

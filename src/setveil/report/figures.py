@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from setveil import charts
+from setveil.core import charts
 from setveil.core.files import write_whole
 from setveil.report.audit_page import figures_of
 

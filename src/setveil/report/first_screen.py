@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from setveil.attack.base import INFERENCE, LINKAGE, SINGLING_OUT
 from setveil.audit.results import DO_NOT, NOT_DECIDED, PUBLISH, WITH_CARE
 from setveil.audit.verdict import closest, of_thousand_words
-from setveil.words import in_thousand, join_parts, lost, plural
+from setveil.core.words import in_thousand, join_parts, lost, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from setveil.audit.verdict import POSITIVE, judge_run
-from setveil.errors import ReleaseError
+from setveil.core.errors import ReleaseError
+from setveil.core.words import json_text, plural, sentence
 from setveil.release.export import export_release, table_files
 from setveil.release.fitness import fitness_of
 from setveil.release.public_folder import (
@@ -29,7 +30,6 @@ from setveil.report.certificate import (
     instructions,
     render_certificate,
 )
-from setveil.words import json_text, plural, sentence
 
 if TYPE_CHECKING:
     import os

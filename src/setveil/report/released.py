@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
+from setveil.core.words import number, plural
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.grouped import GroupedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.store import load_release
-from setveil.words import number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

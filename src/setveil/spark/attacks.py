@@ -18,9 +18,9 @@ from setveil.attack.pieces import DISASSOCIATED
 from setveil.attack.reassociation import Random
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.attack.semantic_prior import SemanticPrior, study
+from setveil.core.errors import NotApplicable
+from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
-from setveil.errors import NotApplicable
-from setveil.registry import name_of
 from setveil.relatedness.base import Coverage
 from setveil.release.chunk_blocks import canonical_blocks
 from setveil.spark.batches import map_batches

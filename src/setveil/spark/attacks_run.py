@@ -10,8 +10,8 @@ from setveil.attack.elimination import DistanceAttack
 from setveil.attack.ensemble import EC
 from setveil.attack.linkage import Linkage
 from setveil.attack.pieces import DISASSOCIATED
-from setveil.errors import NotApplicable
-from setveil.registry import name_of
+from setveil.core.errors import NotApplicable
+from setveil.core.registry import name_of
 from setveil.spark.attacks import reassociate
 from setveil.spark.attacks_tables import eliminate_distributed
 from setveil.spark.chunks import DistributedChunks
@@ -32,7 +32,8 @@ def check_parts(attack: Any) -> None:  # noqa: ANN401  (any attack)
     >>> from setveil.attack import RA
     >>> check_parts(RA())
     Traceback (most recent call last):
-    setveil.errors.NotApplicable: ra does not look at parts of a release by themselves. To fix: ...
+    setveil.core.errors.NotApplicable: ra does not look at parts of a release by themselves. To \
+fix: ...
     """
     in_parts = (
         isinstance(attack, DistanceAttack | EC | Linkage) or attack.applies_to == DISASSOCIATED

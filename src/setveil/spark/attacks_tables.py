@@ -19,9 +19,9 @@ from setveil.attack.ensemble import EC, guess_table
 from setveil.attack.evidence import CellRows, Evidence
 from setveil.attack.tables import Contexts, DistanceTable, Gaps, Target, distance_table
 from setveil.attack.word_vectors import Shown
+from setveil.core.errors import NotApplicable
+from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
-from setveil.errors import NotApplicable
-from setveil.registry import name_of
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.spark.batches import Batch, apply_groups, lists_of, map_batches, rows_of
 from setveil.spark.risk_drawing import numbered

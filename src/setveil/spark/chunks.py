@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import ParameterError
 from setveil.data.table import Vocabulary
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.errors import ParameterError
 from setveil.release.chunk_blocks import (
     COLUMNS,
     NAMED,

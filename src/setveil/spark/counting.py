@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import InputError
 from setveil.core.files import output_file, shown_name
 from setveil.data.table import Vocabulary
 from setveil.engine.spark import spoken_errors, unwarned
-from setveil.errors import InputError
 from setveil.relatedness.index import CorpusIndex
 from setveil.relatedness.index_build import NARROW, on_disk, word_forms, write_sections
 from setveil.relatedness.words import END, words_of_many

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import checked_delimiter
 from setveil.spark.batches import map_batches
 from setveil.spark.counting import DOCUMENTS, FILE, PLACE, TEXT

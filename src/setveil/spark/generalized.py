@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import ParameterError
 from setveil.data.table import Vocabulary, canonical_order, frozen, take_rows
 from setveil.engine.spark import spoken_errors
-from setveil.errors import ParameterError
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.published import published_rows
 from setveil.spark.batches import lists_of, map_batches, rows_of

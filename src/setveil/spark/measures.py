@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable
 from setveil.data.table import TransactionTable
-from setveil.errors import NotApplicable
 from setveil.measure.images import Images, is_antichain, tops, tree_for
 from setveil.release.base import Key
 from setveil.release.generalized import GeneralizedRelease

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable
 from setveil.data.table import TransactionTable, canonical_order, take_rows
-from setveil.errors import NotApplicable
 from setveil.release.forms import form_of, rebuild
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.records import Records

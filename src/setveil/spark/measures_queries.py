@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable
 from setveil.data.table import TransactionTable
-from setveil.errors import NotApplicable
 from setveil.measure.queries import QUERIES, SIZES, Holders, QueryError, query_error
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks, assembled

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setveil import __version__
+from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
-from setveil.registry import name_of
 from setveil.release.chunk_blocks import COLUMNS, NAMED
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.generalized import GeneralizedRelease

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.errors import InputError, ParameterError
 from setveil.io.column_names import is_item_name, record_kind
 from setveil.io.delimited import checked_delimiter
 from setveil.io.layout import listed

@@ -15,8 +15,8 @@ import numpy as np
 
 from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import NAMED, TIE, Link, LinkageGuess, Targets, notes_on
+from setveil.core.errors import InputError, ParameterError
 from setveil.engine.spark import spoken_errors
-from setveil.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 from setveil.measure.linkage import link_rates
 from setveil.measure.uniqueness import COUNTABLE, Records

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.attack.linkage import Targets, check_knowledge
+from setveil.core.errors import InputError, NotApplicable
 from setveil.engine.spark import spoken_errors
-from setveil.errors import InputError, NotApplicable
 from setveil.measure.queries import QUERIES, SIZES, chosen_items
 from setveil.measure.targets import chooser, draw_people, made_up
 from setveil.spark.batches import rows_of

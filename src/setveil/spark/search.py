@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable
 from setveil.engine.spark import spoken_errors
-from setveil.errors import NotApplicable
 from setveil.guarantee.base import Verdict
 from setveil.guarantee.coherence import Coherence, violation
 from setveil.guarantee.k_anonymity import SHOWN

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import ReleaseError
 from setveil.engine.spark import spoken_errors
-from setveil.errors import ReleaseError
 from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.shown_items import shown_items
 from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.table import TransactionTable, Vocabulary, frozen
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.errors import InputError, ParameterError
 from setveil.spark.batches import Batch, fold, lists_of, map_batches, rows_of
 
 if TYPE_CHECKING:

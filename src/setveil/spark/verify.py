@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import NotApplicable
+from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
-from setveil.errors import NotApplicable
 from setveil.guarantee.base import Verdict
 from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.disassociated import Disassociated, universals
 from setveil.guarantee.k_anonymity import SHOWN, KAnonymity
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.registry import name_of
 from setveil.release.published import PublishedRows
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks, assembled

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.anonymize.degree_groups import check_degree
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.data.frames import as_polars
 from setveil.data.table import frozen
-from setveil.errors import InfeasibleError, InputError, ParameterError
 from setveil.tabular.columns import distinct_values, is_number, plain_kind, whole_table
 from setveil.tabular.partitioned import by_content, content_ranks
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.tabular.check_anonymity import QUASI, SENSITIVE
 from setveil.tabular.classes import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.tabular.check_anonymity import QUASI, SENSITIVE
 from setveil.tabular.classes import (

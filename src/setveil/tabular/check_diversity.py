@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.thresholds import share_as_json, written_fraction
 from setveil.tabular.check_anonymity import QUASI, SENSITIVE

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.rho1_rho2 import beliefs, check_randomizer, named_chances
 from setveil.guarantee.thresholds import share_as_json, written_fraction

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError
 from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.tabular.check_anonymity import QUASI
 from setveil.tabular.classes import answered, class_sizes, many, named_columns, shown, witness

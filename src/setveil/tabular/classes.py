@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.frames import as_polars
-from setveil.errors import InputError, ParameterError
 from setveil.guarantee.base import Verdict, Witness
 from setveil.tabular.columns import exact_times, unsigned_zeros
 
@@ -29,7 +29,7 @@ def named_columns(name: str, given: object) -> tuple[str, ...]:
     ('age', 'zip')
     >>> named_columns("quasi", [])
     Traceback (most recent call last):
-    setveil.errors.ParameterError: quasi names no columns. To fix: name at least one.
+    setveil.core.errors.ParameterError: quasi names no columns. To fix: name at least one.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ParameterError(
@@ -64,7 +64,7 @@ def whole(name: str, value: object, *, least: int = 1) -> int:
 
     >>> whole("k", 0)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
+    setveil.core.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ParameterError(f"{name} is {value!r}", fix=f"use a whole number of at least {least}")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.frames import as_polars
 from setveil.data.naming import some
-from setveil.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,10 +11,10 @@ from decimal import Decimal
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import output_file, shown_name
 from setveil.core.parquet import read_parquet
 from setveil.data.sources import PARQUET_MAGIC, Source
-from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import checked_delimiter
 
 if TYPE_CHECKING:

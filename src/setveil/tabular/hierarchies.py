@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.frames import as_polars
 from setveil.data.naming import some
 from setveil.data.table import frozen
 from setveil.data.taxonomy import Taxonomy
-from setveil.errors import InputError, ParameterError
 from setveil.tabular.columns import distinct_values, quasi_columns
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Intervals:
     ['[30-40)', '[35-40)']
     >>> Intervals(10, 25)
     Traceback (most recent call last):
-    setveil.errors.ParameterError: intervals of 25 cannot be made of intervals of 10. \
+    setveil.core.errors.ParameterError: intervals of 25 cannot be made of intervals of 10. \
 To fix: let each width be a multiple of the one before.
     """
 

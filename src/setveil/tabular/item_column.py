@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setveil.errors import InputError
+from setveil.core.errors import InputError
 from setveil.tabular.columns import exact_times
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.frames import as_polars
 from setveil.data.table import frozen
-from setveil.errors import InputError, ParameterError
 from setveil.tabular.columns import is_number, whole_table
 from setveil.tabular.partitioned import by_content
 

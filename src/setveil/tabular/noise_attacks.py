@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from setveil.attack.public_records import place_of_truth
 from setveil.attack.spectral import Spectrum
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.frames import as_polars
-from setveil.errors import InputError, ParameterError
 from setveil.tabular.noise import DISTRIBUTIONS, numeric_values
 
 if TYPE_CHECKING:

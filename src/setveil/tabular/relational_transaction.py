@@ -9,11 +9,11 @@ import numpy as np
 
 from setveil.anonymize.base import check_enough
 from setveil.anonymize.hghs import HgHs
+from setveil.core.errors import ParameterError
 from setveil.data.frames import as_polars
 from setveil.data.naming import fresh_id
 from setveil.data.table import TransactionTable, frozen
 from setveil.data.taxonomy import Taxonomy
-from setveil.errors import ParameterError
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.tabular.check_relational_transaction import KKmAnonymity
 from setveil.tabular.classes import named_columns

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.errors import InfeasibleError
+from setveil.core.errors import InfeasibleError
 from setveil.tabular.cell import local_recoding
 from setveil.tabular.partitioned import drawn_order, publish
 from setveil.tabular.recoding import Classes, combined, prepared, published

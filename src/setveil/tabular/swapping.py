@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.table import frozen
-from setveil.errors import InputError, ParameterError
 from setveil.tabular.columns import distinct_values, is_number, quasi_columns, whole_table
 from setveil.tabular.partitioned import by_content
 

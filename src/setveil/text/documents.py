@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name
 from setveil.data.problems import LISTED, Problems
 from setveil.data.sources import FOREIGN, Source
-from setveil.errors import InputError, ParameterError
 from setveil.io.delimited import checked_delimiter, records
 from setveil.text.html_text import html_to_text, looks_like_html
 
@@ -273,7 +273,7 @@ def compiled(pattern: str | None) -> re.Pattern[str] | None:
 
     >>> compiled("(")
     Traceback (most recent call last):
-    setveil.errors.ParameterError: the pattern '(' is no regular expression: missing ), ...
+    setveil.core.errors.ParameterError: the pattern '(' is no regular expression: missing ), ...
     """
     if pattern is None:
         return None

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, tee
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.collectors import RowCollector
-from setveil.errors import InputError, ParameterError
 from setveil.io.read_report import SHOWN
 from setveil.text.documents import Document, DocumentCounts, Documents
 from setveil.text.extractor import Extractor

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.text.noun_phrases import noun_phrases, nouns
 from setveil.text.stop_words import with_more
 from setveil.text.tagging import find_tagger

@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+from setveil.core.errors import ParameterError, SetveilError
 from setveil.engine.child_process import python_command, python_environment
-from setveil.errors import ParameterError, SetveilError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

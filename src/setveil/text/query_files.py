@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from setveil.core.errors import InputError
 from setveil.core.files import shown_name
 from setveil.data.sources import Source
-from setveil.errors import InputError
 from setveil.io.delimited import checked_delimiter
 
 if TYPE_CHECKING:

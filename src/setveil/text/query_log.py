@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.errors import InputError, ParameterError
 from setveil.data.table import TransactionTable, take_rows
-from setveil.errors import InputError, ParameterError
 from setveil.text.query_files import QueryLog, read_queries
 
 if TYPE_CHECKING:

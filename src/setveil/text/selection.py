@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.data.cells import record_cells
 from setveil.data.table import TransactionTable, Vocabulary, frozen
-from setveil.errors import InfeasibleError, InputError, ParameterError
 from setveil.text.ratio_search import Found, Ratio, choose
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def with_ttr(
     ([['cough', 'flu'], ['cough', 'flu']], 0.5)
     >>> with_ttr(table, 0.2, size=2)
     Traceback (most recent call last):
-    setveil.errors.InfeasibleError: no 2 of the 4 records have a ttr of 0.2 (±0.01): they have \
-0.5 to 1, and the nearest is 0.5. To fix: ask for a ttr in that range.
+    setveil.core.errors.InfeasibleError: no 2 of the 4 records have a ttr of 0.2 (±0.01): they \
+have 0.5 to 1, and the nearest is 0.5. To fix: ask for a ttr in that range.
 
     References
     ----------

@@ -11,7 +11,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 from setveil.text.extractor import Extractor
 
 if TYPE_CHECKING:

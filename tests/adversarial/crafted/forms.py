@@ -13,7 +13,7 @@ from tests.reference.k_anonymity import is_k_anonymous
 from tests.reference.km import is_km_anonymous
 from tests.reference.support_constraints import rare_parts
 
-from setveil.errors import InputError, NotApplicable, SetveilError
+from setveil.core.errors import InputError, NotApplicable, SetveilError
 from setveil.guarantee import (
     Coherence,
     Disassociated,

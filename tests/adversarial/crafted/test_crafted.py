@@ -15,7 +15,7 @@ from tests.adversarial.crafted.writing import generalized, node
 from tests.reference import coherence as coherence_reference
 from tests.reference import rho as rho_reference
 
-from setveil.errors import NotApplicable
+from setveil.core.errors import NotApplicable
 from setveil.guarantee import KAnonymity, Verdict
 from setveil.release import forms
 from setveil.release.set_labels import members_of

@@ -12,7 +12,7 @@ from tests.adversarial.fuzz.mutation import change_archive, change_bytes, change
 from tests.adversarial.fuzz.releases import TABLE, TREE, anonymized
 
 from setveil.attack import Linkage
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 from setveil.measure import draw_targets, score
 from setveil.relatedness import build_index
 from setveil.relatedness.index import ALIGNED, LENGTH, MAGIC, SECTIONS, CorpusIndex, digest_of

@@ -11,7 +11,7 @@ from tests.unit import audit_results
 
 from setveil.audit.store import VERSION, Store, load_audit
 from setveil.cli.report import _text
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 
 if TYPE_CHECKING:
     import random

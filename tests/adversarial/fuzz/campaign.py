@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

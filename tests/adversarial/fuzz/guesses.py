@@ -22,10 +22,10 @@ from setveil.attack import (
 )
 from setveil.attack.guess import KINDS
 from setveil.attack.prior import Prior
+from setveil.core.registry import entries
 from setveil.measure import draw_questions, draw_targets, score
 from setveil.measure.examples import examples_of
 from setveil.measure.score import flat
-from setveil.registry import entries
 
 if TYPE_CHECKING:
     import random

@@ -10,11 +10,11 @@ import numpy as np
 from tests.adversarial.fuzz.campaign import Case, Target
 from tests.adversarial.fuzz.mutation import change_archive, change_bytes, change_tree, json_text
 
+from setveil.core.errors import SetveilError
 from setveil.data.embeddings import Vectors
 from setveil.data.item_lists import read_items
 from setveil.data.itemset_lists import read_itemsets
 from setveil.data.taxonomy_files import read_taxonomy, write_edges
-from setveil.errors import SetveilError
 from setveil.guarantee import parse
 from setveil.tabular.files import read_frame, write_frame
 from setveil.text.documents import Documents

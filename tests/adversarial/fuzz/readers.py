@@ -21,7 +21,7 @@ from tests.adversarial.fuzz.mutation import change_bytes
 from tests.io.messy.cases import CASES
 
 import setveil
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 from setveil.io import cells, json_lines, number_lines
 from setveil.io.layout import FORMATS, Layout
 from setveil.io.writers import WRITTEN

@@ -19,11 +19,11 @@ import polars as pl
 from tests.adversarial.fuzz.campaign import Case, Target
 from tests.adversarial.fuzz.mutation import VALUES, change_bytes, change_tree, flip, json_text
 
+from setveil.core.errors import SetveilError
+from setveil.core.registry import find
 from setveil.data import Taxonomy, TransactionTable
-from setveil.errors import SetveilError
 from setveil.guarantee import from_manifest
 from setveil.measure.summary import measure_all
-from setveil.registry import find
 from setveil.release.content import content_of
 from setveil.release.fingerprint import fingerprint
 from setveil.release.manifest import _digest

@@ -10,7 +10,7 @@ from tests.adversarial.fuzz.mutation import change_bytes, change_toml, change_tr
 
 import setveil
 from setveil.audit.config import KINDS, read_config
-from setveil.errors import SetveilError
+from setveil.core.errors import SetveilError
 from setveil.io.layout import Layout, read_layout
 from setveil.relatedness.web import WebCounts
 from setveil.relatedness.web_config import WebConfig

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import setveil
 from setveil.cli import app
-from setveil.errors import InputError, ParameterError
-from setveil.registry import entries
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.registry import entries
 
 BY_NAME = {case.name: case for case in CASES}
 WITH_IDENTITIES = [case for case in CASES if case.ids]

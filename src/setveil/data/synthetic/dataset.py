@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable

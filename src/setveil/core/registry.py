@@ -3,7 +3,7 @@
 A method registers itself where it is defined:
 
 >>> from dataclasses import dataclass
->>> from setveil.registry import Registry
+>>> from setveil.core.registry import Registry
 >>> registry = Registry()
 >>> @registry.register("anonymizer", "nothing", paper="nobody 2000")
 ... @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 
 T = TypeVar("T", bound=type)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from setveil.words import visible
+from setveil.core.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

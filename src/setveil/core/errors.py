@@ -3,7 +3,7 @@
 Everything setveil raises on purpose derives from :class:`SetveilError`; the command line turns
 these into one message and exit code 2, never a traceback.
 
->>> from setveil.errors import InputError
+>>> from setveil.core.errors import InputError
 >>> print(InputError("'k' is not a number", where="table.csv, line 3, column 2",
 ...                  fix="write the item's number"))
 table.csv, line 3, column 2: 'k' is not a number. To fix: write the item's number.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setveil.words import visible
+from setveil.core.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

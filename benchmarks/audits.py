@@ -78,8 +78,8 @@ def wikipedia(folder: Path) -> Case | None:
     data = os.environ.get("SETVEIL_DATA")
     if not data:
         return None
-    from setveil.text.documents import Documents  # noqa: PLC0415  (needs an extra)
-    from setveil.text.extract import extract  # noqa: PLC0415
+    from setveil.text.documents import Documents
+    from setveil.text.extract import extract
 
     texts = Documents(path=Path(data) / TEXTS["Wikipedia nouns"])
     write(extract(texts, method="nouns").table, folder / "wikipedia.jsonl")

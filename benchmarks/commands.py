@@ -28,7 +28,7 @@ def run(*, small: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         made = clinic(n=500, seed=1)
         data, tree = Path(folder, "clinic.jsonl"), Path(folder, "tree.csv")
-        from setveil.io.writers import write  # noqa: PLC0415  (polars, only here)
+        from setveil.io.writers import write
 
         write(made.table, data)
         made.taxonomy.write(tree)

@@ -29,8 +29,8 @@ CLUSTER = 100
 
 def write_files(folder: Path, number: int, records: int) -> None:
     """Write look-alikes of the AOL log as files of Parquet, one after the other."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     folder.mkdir()
     for seed in range(number):

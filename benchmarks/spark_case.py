@@ -35,9 +35,9 @@ LOOK = 0.2
 
 def job(folder: str, out: str, engine: Spark, method: str, tree: Taxonomy) -> dict[str, Any]:
     """Anonymize records on disk; return the seconds of each stage and what came out."""
-    from setveil.spark.measures import measure_distributed  # noqa: PLC0415  (they need Spark)
-    from setveil.spark.measures_parts import DistributedRelease  # noqa: PLC0415
-    from setveil.spark.publish import save_distributed  # noqa: PLC0415
+    from setveil.spark.measures import measure_distributed  # they need Spark
+    from setveil.spark.measures_parts import DistributedRelease
+    from setveil.spark.publish import save_distributed
 
     marks = [time.perf_counter()]
 

@@ -172,7 +172,7 @@ def _paired(rows: list[Row]) -> list[Row]:
     return found
 
 
-def report(rows: list[Row], page: Path) -> str:  # noqa: ARG001
+def report(rows: list[Row], page: Path) -> str:
     """Return the part of the page about these figures."""
     lines = [
         [f"{share:.0%}", str(longest), order, name]

@@ -145,12 +145,12 @@ def _items_by_count(
 # --- what is said about it ------------------------------------------------------------------------
 
 
-def claims(rows: list[Row]) -> list[Claim]:  # noqa: ARG001
+def claims(rows: list[Row]) -> list[Claim]:
     """Return nothing: no paper claims anything about these chances."""
     return []
 
 
-def report(rows: list[Row], page: Path) -> str:  # noqa: ARG001
+def report(rows: list[Row], page: Path) -> str:
     """Return the part of the page about these figures."""
     settings = sorted({(row["collection"], row["percent"]) for row in rows})
     own = [chosen(rows, collection=name, percent=percent) for name, percent in settings]

@@ -169,7 +169,7 @@ def _curves(rows: list[Row]) -> str:
 
 def _draw(rows: list[Row], image: Path) -> None:
     """Draw the curves of the middle level, a field for each number of known attributes."""
-    import vl_convert  # noqa: PLC0415  (tens of megabytes: only when a page is written)
+    import vl_convert  # tens of megabytes: only when a page is written
 
     points = [
         {"ε": e, "H": over_seeds(chosen(own, technique=name), f"h{e}").value,

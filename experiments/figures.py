@@ -64,7 +64,7 @@ class Curves:
 
     def draw(self, rows: Sequence[Row], page: Path) -> str:
         """Write the picture beside a page, and return the line that shows it there."""
-        import vl_convert  # noqa: PLC0415  (tens of megabytes: only when a page is written)
+        import vl_convert  # tens of megabytes: only when a page is written
 
         colour = {
             "field": "curve", "type": "nominal", "sort": list(self.order),

@@ -115,7 +115,7 @@ def claims(rows: list[Row]) -> list[Claim]:
     return found
 
 
-def report(rows: list[Row], page: Path) -> str:  # noqa: ARG001
+def report(rows: list[Row], page: Path) -> str:
     """Return the part of the page about these figures."""
     lines = [
         [tree, f"{low} to {high}", method]

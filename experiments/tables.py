@@ -60,7 +60,7 @@ def over_seeds(rows: Sequence[Mapping[str, Any]], figure: str) -> Mean:
         return Mean(float("nan"), None)
     if len(values) == 1:
         return Mean(values[0], None)
-    from scipy.stats import t  # noqa: PLC0415
+    from scipy.stats import t
 
     width = float(t.ppf(0.975, len(values) - 1)) * stdev(values) / sqrt(len(values))
     return Mean(fmean(values), width)

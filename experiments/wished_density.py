@@ -94,7 +94,7 @@ class Growth:
     @classmethod
     def of(cls, table: TransactionTable, method: WishedDensity, rng: np.random.Generator) -> Growth:
         """Return the state before the first set."""
-        from scipy.sparse import csr_array  # noqa: PLC0415
+        from scipy.sparse import csr_array
 
         ones = np.ones(len(table.items), dtype=np.int64)
         rows = csr_array((ones, table.items, table.offsets), shape=(len(table), table.n_items))

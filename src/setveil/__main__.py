@@ -15,7 +15,7 @@ INTERNAL = 70
 def main() -> None:
     """Run the command line; where it cannot even be loaded, exit with 70."""
     try:
-        from setveil.cli import main as run_command_line  # noqa: PLC0415  (see above)
+        from setveil.cli import main as run_command_line
 
         run_command_line()
     except SystemExit:

@@ -182,7 +182,7 @@ def test_rare_sensitive_items_outside_the_tree_are_warned_of(odd):
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_on_spark(odd, spark):  # noqa: ARG001  (commands find the session that all tests share)
+def test_on_spark(odd, spark):  # commands find the session that all tests share
     folder = odd.folder / "visits"
     folder.mkdir()
     setveil.read(odd.data).to_frame().write_parquet(folder / "a.parquet")

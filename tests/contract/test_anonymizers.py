@@ -175,7 +175,7 @@ def few_have_items(table, k):
     return 0 < np.count_nonzero(table.lengths) < k
 
 
-def any_is_empty(table, k):  # noqa: ARG001  (whatever k is)
+def any_is_empty(table, k):  # whatever k is
     return np.any(table.lengths == 0)
 
 

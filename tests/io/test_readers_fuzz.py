@@ -152,7 +152,7 @@ def test_damaged_parquet_is_refused_or_read(tmp_path):
 
 
 @given(st.lists(PIECES, max_size=30).map(b"".join), st.sampled_from(list(FORMATS)))
-def test_skipping_leaves_nothing_to_complain_about(folder, data, format):  # noqa: A002
+def test_skipping_leaves_nothing_to_complain_about(folder, data, format):
     """What is read without an error is read the same when errors are skipped."""
     path = folder / "c"
     path.write_bytes(data)

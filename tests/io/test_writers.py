@@ -73,7 +73,7 @@ def folder(tmp_path_factory):
     ending=st.sampled_from(ENDINGS),
 )
 @settings(max_examples=300)
-def test_delimited_text(folder, table, format, delimiter, ending):  # noqa: A002
+def test_delimited_text(folder, table, format, delimiter, ending):
     assume(format != "one-hot" or table.n_items)  # no column would hold items
     assume(format != "long" or MISSING.isdisjoint(table.vocabulary.names))
     path = folder / f"a.csv{ending}"
@@ -102,7 +102,7 @@ def test_spmf(folder, table, ending):
 @given(
     table=tables(NUMBERS), ending=st.sampled_from(ENDINGS), format=st.sampled_from(["fimi", "spmf"])
 )
-def test_numbers(folder, table, ending, format):  # noqa: A002
+def test_numbers(folder, table, ending, format):
     path = folder / f"a.dat{ending}"
     write(table, path, format)
     assert read(path, format).to_rows() == table.to_rows()
@@ -115,7 +115,7 @@ def test_numbers(folder, table, ending, format):  # noqa: A002
     ending=st.sampled_from(ENDINGS),
 )
 @settings(max_examples=60)
-def test_parquet(folder, table, format, ending):  # noqa: A002
+def test_parquet(folder, table, format, ending):
     assume(format != "one-hot" or table.n_items)
     assume(format != "long" or MISSING.isdisjoint(table.vocabulary.names))
     path = folder / f"a.parquet{ending}"
@@ -146,7 +146,7 @@ def test_bags_are_written_and_merged_when_read(folder):
         ("jsonl", "\ud800", "not valid Unicode"),
     ],
 )
-def test_what_a_format_cannot_carry(tmp_path, format, name, message):  # noqa: A002
+def test_what_a_format_cannot_carry(tmp_path, format, name, message):
     table = TransactionTable.from_rows([["1"], [name]])
     with pytest.raises(InputError, match=f"{format} cannot carry the item .*{message}") as caught:
         write(table, tmp_path / "a", format)

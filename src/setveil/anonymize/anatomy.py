@@ -93,7 +93,7 @@ class Anatomy:
         *,
         sensitive: Iterable[str],
         rng: np.random.Generator | None = None,
-        engine: Engine | None = None,  # noqa: ARG002  (groups are made one after the other)
+        engine: Engine | None = None,  # groups are made one after the other
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the grouped release of `table`, its key and its promise.
@@ -141,7 +141,7 @@ def spread(secret: Rows, size: int) -> Int64Array:
     >>> np.bincount(spread(rows, 2)).tolist()
     [2, 2, 2]
     """
-    from setveil.kernels.anatomy import spread_groups  # noqa: PLC0415  (compiled code)
+    from setveil.kernels.anatomy import spread_groups
 
     group_of: Int64Array = spread_groups(*secret, size, True)
     left = np.flatnonzero(group_of < 0)

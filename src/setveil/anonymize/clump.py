@@ -120,7 +120,7 @@ class Clump:
         table: TransactionTable,
         *,
         taxonomy: Taxonomy,
-        engine: Engine | None = None,  # noqa: ARG002  (one pass over all records, in order)
+        engine: Engine | None = None,  # one pass over all records, in order
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the k-anonymous release of `table`, its key and its promise."""

@@ -161,7 +161,7 @@ class Coat:
         privacy: Iterable[Iterable[str]] | None = None,
         utility: Iterable[Iterable[str]] | WordNet | None = None,
         rng: np.random.Generator | None = None,
-        engine: Engine | None = None,  # noqa: ARG002  (each choice depends on the ones before)
+        engine: Engine | None = None,  # each choice depends on the ones before
         progress: Progress | None = None,
     ) -> Anonymization:
         """Return a release that keeps the constraints, its key and its promise.

@@ -123,7 +123,7 @@ class Coherence:
         table: TransactionTable,
         *,
         sensitive: Iterable[str],
-        engine: Engine | None = None,  # noqa: ARG002  (a mole's records may be anywhere)
+        engine: Engine | None = None,  # a mole's records may be anywhere
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the coherent release of `table`, its key and its promise."""

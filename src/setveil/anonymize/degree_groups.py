@@ -111,8 +111,8 @@ def band_order(ordinary: Rows) -> Int64Array:
     >>> band_order((np.array([0, 1, 2, 3, 4]), np.array([0, 1, 0, 1], dtype=np.int32))).tolist()
     [3, 1, 2, 0]
     """
-    from scipy.sparse import csr_array  # noqa: PLC0415  (takes long to import)
-    from scipy.sparse.csgraph import reverse_cuthill_mckee  # noqa: PLC0415
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     offsets, items = ordinary
     n, n_items = len(offsets) - 1, int(items.max(initial=-1)) + 1
@@ -137,7 +137,7 @@ def band_groups_of(
     split: Split, p: int, alpha: int, progress: Progress | None
 ) -> tuple[Int64Array, tuple[Step, ...], dict[str, int]]:
     """Return the group of each record of the table, the log, and figures about the groups."""
-    from setveil.kernels.cahd import band_groups  # noqa: PLC0415  (compiled code)
+    from setveil.kernels.cahd import band_groups
 
     n = len(split.order)
     if progress:

@@ -95,7 +95,7 @@ class DirectKm(KmMethod):
         table: TransactionTable,
         *,
         taxonomy: Taxonomy,
-        engine: Engine | None = None,  # noqa: ARG002  (each repair decides what is tested next)
+        engine: Engine | None = None,  # each repair decides what is tested next
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the k^m-anonymous release of `table`, its key and its promise."""

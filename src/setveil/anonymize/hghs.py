@@ -132,7 +132,7 @@ class HgHs:
         table: TransactionTable,
         *,
         taxonomy: Taxonomy,
-        engine: Engine | None = None,  # noqa: ARG002  (each split depends on the one before)
+        engine: Engine | None = None,  # each split depends on the one before
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the k^m-anonymous release of `table`, its key and its promise."""

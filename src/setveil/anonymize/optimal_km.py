@@ -91,7 +91,7 @@ class OptimalKm(KmMethod):
         table: TransactionTable,
         *,
         taxonomy: Taxonomy,
-        engine: Engine | None = None,  # noqa: ARG002  (which cut is next depends on the last)
+        engine: Engine | None = None,  # which cut is next depends on the last
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the cheapest k^m-anonymous release of `table`, its key and its promise."""

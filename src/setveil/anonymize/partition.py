@@ -105,7 +105,7 @@ class Partition:
         table: TransactionTable,
         *,
         taxonomy: Taxonomy,
-        engine: Engine | None = None,  # noqa: ARG002  (a part is known only when its parent is split)
+        engine: Engine | None = None,  # a part is known only when its parent is split
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the k-anonymous release of `table`, its key and its promise."""

@@ -127,7 +127,7 @@ class PCTA:
         privacy: Iterable[Iterable[str]] | None = None,
         utility: Iterable[Iterable[str]] | WordNet | None = None,
         rng: np.random.Generator | None = None,
-        engine: Engine | None = None,  # noqa: ARG002  (each choice depends on the ones before)
+        engine: Engine | None = None,  # each choice depends on the ones before
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return a release that keeps the constraints, its key and its promise.

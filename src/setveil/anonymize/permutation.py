@@ -75,7 +75,7 @@ class Permutation(BandMethod):
         table: TransactionTable,
         *,
         sensitive: Iterable[str],
-        engine: Engine | None = None,  # noqa: ARG002  (groups are made one after the other)
+        engine: Engine | None = None,  # groups are made one after the other
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the shuffled release of `table`, its key and its promise.

@@ -96,7 +96,7 @@ class RhoFamily(BudgetedRhoMethod):
         *,
         taxonomy: Taxonomy,
         sensitive: Iterable[str],
-        engine: Engine | None = None,  # noqa: ARG002  (what is given back depends on the rest)
+        engine: Engine | None = None,  # what is given back depends on the rest
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the ρ-uncertain release of least loss, its key and its promise."""

@@ -99,7 +99,7 @@ class SecretSharing:
         *,
         secret: bytes | None = None,
         rng: np.random.Generator | None = None,
-        engine: Engine | None = None,  # noqa: ARG002  (there is nothing to distribute)
+        engine: Engine | None = None,  # there is nothing to distribute
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the records as shares, and the key that says what each handle means.

@@ -131,7 +131,7 @@ class SelectASize:
         table: TransactionTable,
         *,
         rng: np.random.Generator | None = None,
-        engine: Engine | None = None,  # noqa: ARG002  (drawing is fast)
+        engine: Engine | None = None,  # drawing is fast
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the randomized records and the key that says whose they are.

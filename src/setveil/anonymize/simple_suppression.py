@@ -66,7 +66,7 @@ class SimpleSuppression(RhoMethod):
         table: TransactionTable,
         *,
         sensitive: Iterable[str],
-        engine: Engine | None = None,  # noqa: ARG002  (there is nothing to distribute)
+        engine: Engine | None = None,  # there is nothing to distribute
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return `table` without its sensitive items, its key and its promise."""

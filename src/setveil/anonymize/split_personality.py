@@ -101,7 +101,7 @@ class SplitPersonality:
         self,
         table: TransactionTable,
         *,
-        engine: Engine | None = None,  # noqa: ARG002  (there is nothing to distribute)
+        engine: Engine | None = None,  # there is nothing to distribute
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the profiles, and the key that says whose each is."""

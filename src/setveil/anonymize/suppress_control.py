@@ -88,7 +88,7 @@ class SuppressControl(BudgetedRhoMethod):
         table: TransactionTable,
         *,
         sensitive: Iterable[str],
-        engine: Engine | None = None,  # noqa: ARG002  (each choice depends on the ones before)
+        engine: Engine | None = None,  # each choice depends on the ones before
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the ρ-uncertain release of `table`, its key and its promise."""

@@ -74,7 +74,7 @@ class TokenHashing:
         *,
         secret: bytes | None = None,
         rng: np.random.Generator | None = None,
-        engine: Engine | None = None,  # noqa: ARG002  (there is nothing to distribute)
+        engine: Engine | None = None,  # there is nothing to distribute
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Anonymization:
         """Return the records with tags for items, and the key that says what each tag means.

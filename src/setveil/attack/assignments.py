@@ -68,7 +68,7 @@ def ranked(scores: Floats, copies: Int64Array, room: Int64Array) -> Iterator[Int
     >>> [way.tolist() for way in ways]
     [[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, 1], [0, 1]]]
     """
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
+    from scipy.optimize import linear_sum_assignment
 
     whole = Branch(given=np.empty(0, np.int64), low=0, high=int(min(copies[0], room[0])))
     heap: list[tuple[float, int, Branch, Int64Array]] = []

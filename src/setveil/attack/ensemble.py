@@ -152,7 +152,7 @@ def best_cells(values: Floats) -> Bools:
     >>> best_cells(np.array([[3.0, 2.0], [3.0, 0.0], [0.0, 1.0]])).astype(int).tolist()
     [[0, 1], [1, 0], [0, 1]]
     """
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
+    from scipy.optimize import linear_sum_assignment
 
     kept = np.zeros(values.shape, dtype=bool)
     kept[linear_sum_assignment(values, maximize=True)] = True

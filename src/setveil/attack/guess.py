@@ -113,8 +113,8 @@ def save_guess(
     ...     load_guess(Path(folder, "guess.json")) == guess
     True
     """
-    from setveil.core.files import write_whole  # noqa: PLC0415  (numpy only on demand)
-    from setveil.release.fingerprint import fingerprint  # noqa: PLC0415
+    from setveil.core.files import write_whole
+    from setveil.release.fingerprint import fingerprint
 
     if release is not None:
         guess = dataclasses.replace(guess, about=fingerprint(release))
@@ -130,7 +130,7 @@ def load_guess(path: str | os.PathLike[str]) -> Guess:
     InputError
         The file cannot be read, or is no guess.
     """
-    from setveil.core.registry import entries  # noqa: PLC0415
+    from setveil.core.registry import entries
 
     entries("attack")  # importing the attacks lists their classes of guesses
     fix = "name the file that `setveil attack -o` wrote"

@@ -146,7 +146,7 @@ class Inference:
         *,
         targets: Targets,
         taxonomy: Taxonomy | None = None,
-        rng: np.random.Generator | None = None,  # noqa: ARG002  (nothing is drawn)
+        rng: np.random.Generator | None = None,  # nothing is drawn
         progress: Callable[..., None] | None = None,
     ) -> InferenceGuess:
         """Return for each target the chances of the items in question.
@@ -256,7 +256,7 @@ def _in_chunks(
     item: str,
     known: Iterable[str] = (),
     *,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001  (nothing is generalized)
+    taxonomy: Taxonomy | None = None,  # nothing is generalized
 ) -> float:
     """Return the chance by the weights of the records that may hold all items in some world.
 

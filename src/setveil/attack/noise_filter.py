@@ -153,7 +153,7 @@ class NoiseFilter:
         self,
         release: PerturbedRelease,
         *,
-        rng: np.random.Generator | None = None,  # noqa: ARG002  (nothing is drawn)
+        rng: np.random.Generator | None = None,  # nothing is drawn
     ) -> NoiseGuess:
         """Return which items each record is believed to hold."""
         check_applies("noise-filter", self.applies_to, release)

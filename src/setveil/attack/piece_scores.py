@@ -228,7 +228,7 @@ def _distances_in(
 
 def _over_terms(near: Floats, places: Sequence[Sequence[int]]) -> Floats:
     """Return for each piece the mean over its known terms: a row for each term of the anchors."""
-    from scipy.sparse import csr_array  # noqa: PLC0415  (start-up time)
+    from scipy.sparse import csr_array
 
     starts = np.concatenate([[0], np.cumsum([len(own) for own in places])])
     terms = np.array([term for own in places for term in own], dtype=np.int64)

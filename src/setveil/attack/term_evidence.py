@@ -195,7 +195,7 @@ def clusters_as_rows(release: DisassociatedRelease) -> TransactionTable:
 
 def _shown(cluster: Cluster, terms: Sequence[str]) -> csr_array:
     """Return which rows that a cluster shows hold each term: its sub-records, each term alone."""
-    from scipy.sparse import csr_array  # noqa: PLC0415  (start-up time)
+    from scipy.sparse import csr_array
 
     shown = [row for chunk in cluster.chunks for row in chunk.subrecords]
     shown += [(term,) for term in cluster.terms]

@@ -186,7 +186,7 @@ def without_folders(spec: str) -> str:
     >>> without_folders("0.5*corpus:/home/me/notes.index+0.5*release")
     '0.5*corpus:notes.index+0.5*release'
     """
-    from setveil.relatedness.base import named_places  # noqa: PLC0415  (start-up time)
+    from setveil.relatedness.base import named_places
 
     for place in named_places(spec):
         spec = spec.replace(place, Path(place).name)
@@ -381,7 +381,7 @@ class _Scored:
 
 
 def _adversary(finding: Finding, common: Mapping[str, Any], scored: _Scored | str) -> Adversary:
-    from setveil.measure import flat  # noqa: PLC0415  (start-up time)
+    from setveil.measure import flat
 
     named: dict[str, Any] = {
         **common,
@@ -415,9 +415,9 @@ def _adversary(finding: Finding, common: Mapping[str, Any], scored: _Scored | st
 
 def _score(scene: _Scene) -> _Scored:
     """Attack, and compare the guess with the truth."""
-    from setveil.attack import ReassociationGuess  # noqa: PLC0415  (start-up time)
-    from setveil.measure import score, score_reassociation  # noqa: PLC0415
-    from setveil.measure.examples import examples_of  # noqa: PLC0415
+    from setveil.attack import ReassociationGuess
+    from setveil.measure import score, score_reassociation
+    from setveil.measure.examples import examples_of
 
     attacker, run = scene.attacker, scene.run
     method = find("attack", attacker.attack).target(**attacker.params)
@@ -452,7 +452,7 @@ def _knowledge(
     scene: _Scene,
 ) -> dict[str, Any]:
     """Return what the attacker knows; the same people are looked for in every run."""
-    from setveil.audit.run import build, publish_again  # noqa: PLC0415  (it imports this)
+    from setveil.audit.run import build, publish_again  # it imports this
 
     run, table, seed = scene.run, scene.table, scene.seed
     known: dict[str, Any] = {}
@@ -465,7 +465,7 @@ def _knowledge(
             run, table.take(people), scene.taxonomy, scene.sensitive, again
         )
     if "targets" in method.requires:
-        from setveil.measure import draw_questions, draw_targets  # noqa: PLC0415
+        from setveil.measure import draw_questions, draw_targets
 
         drawing: dict[str, Any] = {
             "m": method.m,
@@ -479,7 +479,7 @@ def _knowledge(
             known["targets"] = draw_targets(table, among=people, strangers=STRANGERS, **drawing)
         known["taxonomy"] = run.taxonomy
     if "relatedness" in method.requires:
-        from setveil.relatedness import parse_relatedness  # noqa: PLC0415  (start-up time)
+        from setveil.relatedness import parse_relatedness
 
         known["relatedness"] = parse_relatedness(scene.attacker.relatedness, release=run.release)
     if "anonymizer" in method.requires:

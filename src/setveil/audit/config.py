@@ -118,7 +118,7 @@ def parse_limits(settings: dict[str, Any], *, prefix: str = "") -> dict[str, Any
 
 def _beside(folder: Path, spec: str) -> str:
     """Return a source of relatedness with its files looked for in a folder."""
-    from setveil.relatedness.base import named_places  # noqa: PLC0415  (start-up time)
+    from setveil.relatedness.base import named_places
 
     for place in named_places(spec):
         spec = spec.replace(place, str(folder / place))

@@ -488,8 +488,8 @@ def checked_sources(relatedness: Sequence[str], table: TransactionTable) -> tupl
     Traceback (most recent call last):
     setveil.core.errors.ParameterError: glove needs to know where. To fix: write glove:FILE.
     """
-    from setveil.relatedness import parse_relatedness  # noqa: PLC0415  (start-up time)
-    from setveil.release import publish_suppressed  # noqa: PLC0415
+    from setveil.relatedness import parse_relatedness
+    from setveil.release import publish_suppressed
 
     sources = tuple(dict.fromkeys(relatedness))
     if any(spec != WITHIN for spec in sources):
@@ -522,7 +522,7 @@ def stamps(spec: str) -> list[list[Any]]:
     >>> stamps("release"), stamps("corpus:nowhere.index")
     ([], [['nowhere.index', None]])
     """
-    from setveil.relatedness.base import named_places  # noqa: PLC0415  (start-up time)
+    from setveil.relatedness.base import named_places
 
     found: list[list[Any]] = []
     for place in named_places(spec):
@@ -536,7 +536,7 @@ def stamps(spec: str) -> list[list[Any]]:
 
 def profile_of(case: Case) -> dict[str, Any]:
     """Return what is said of the records; before the runs, whose time ends for the report."""
-    from setveil.measure.profile import profile  # noqa: PLC0415  (start-up time)
+    from setveil.measure.profile import profile
 
     found = profile(case.table, rng=np.random.default_rng(case.seed))
     return {**plain(found.as_dict()), "sentences": found.sentences()}

@@ -609,7 +609,7 @@ class AuditResult:
         >>> AuditResult(title="", runs=(run,)).to_frame()["loss"].to_list()
         [0.2]
         """
-        import polars as pl  # noqa: PLC0415  (start-up time)
+        import polars as pl
 
         kinds = {**dict.fromkeys(TEXTS, pl.String), **dict.fromkeys(FLAGS, pl.Boolean)}
         kinds |= dict.fromkeys(SHARES, pl.Float64)
@@ -646,12 +646,12 @@ class AuditResult:
         >>> AuditResult(title="", runs=()).plot().svg()[:4]
         '<svg'
         """
-        from setveil.audit.frontier import chart  # noqa: PLC0415  (start-up time)
+        from setveil.audit.frontier import chart
 
         return chart(self)
 
     def _repr_html_(self) -> str:
-        from setveil.data.notebook import html_table, shown_text  # noqa: PLC0415  (start-up time)
+        from setveil.data.notebook import html_table, shown_text
 
         rows = [
             [

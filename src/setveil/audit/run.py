@@ -203,8 +203,8 @@ def run_method(
         A broken promise is a verdict in it, not an error.
     """
     # Loaded when something runs: start-up time.
-    from setveil.guarantee.thresholds import share_as_json  # noqa: PLC0415
-    from setveil.measure import measure_all  # noqa: PLC0415
+    from setveil.guarantee.thresholds import share_as_json
+    from setveil.measure import measure_all
 
     method = build(name, params)
     secret = tuple(sensitive) if "sensitive" in method.requires else ()
@@ -314,8 +314,8 @@ def save_run(run: Run, directory: Path, key_file: Path) -> Run:
     the returned run is about the files, as `setveil verify` would give it. Files of an earlier
     run are replaced.
     """
-    from setveil.guarantee import from_manifest  # noqa: PLC0415  (start-up time)
-    from setveil.release import store  # noqa: PLC0415  (start-up time)
+    from setveil.guarantee import from_manifest
+    from setveil.release import store
 
     manifest = store.save(
         run.release,

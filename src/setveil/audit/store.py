@@ -142,7 +142,7 @@ class Store:
         setveil.core.errors.ReleaseError: ...: another audit is at work here. To fix: ...
         """
         try:
-            import fcntl  # noqa: PLC0415  (not on every system)
+            import fcntl  # not on every system
         except ImportError:
             yield self
             return

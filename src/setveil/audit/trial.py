@@ -178,7 +178,7 @@ def _is_needless(attacker: Attacker, found: list[Adversary], criteria: Criteria)
 
 def _attack_original(case: Case, job: Job) -> RunRecord:
     """Attack the original data as if it were published, for the rates before."""
-    from setveil.release import publish_suppressed  # noqa: PLC0415  (start-up time)
+    from setveil.release import publish_suppressed
 
     begun = time.perf_counter()
     release, key = publish_suppressed(case.table, [True] * case.table.n_items)

@@ -19,7 +19,7 @@ def export(
         str, typer.Argument(metavar="RELEASE", help="Directory of a release, or a published one.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Folder to write.")],
-    format: Annotated[  # noqa: A002  (the option's name)
+    format: Annotated[
         list[str] | None,
         typer.Option(
             "--format",

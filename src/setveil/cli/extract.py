@@ -35,7 +35,7 @@ def extract(
         Literal["noun-phrases", "nouns", "tokens", "queries"],
         typer.Option("--as", help="What becomes an item; queries stay whole as queries."),
     ] = "noun-phrases",
-    format: Annotated[  # noqa: A002  (the option's name)
+    format: Annotated[
         Literal["text", "jsonl", "csv"] | None,
         typer.Option("--format", help="Format of documents; guessed when not given."),
     ] = None,

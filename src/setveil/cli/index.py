@@ -29,7 +29,7 @@ def index(
         typer.Argument(metavar="CORPUS", help="Folders, text files, JSON lines or tables."),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="INDEX", help="File to write.")],
-    format: Annotated[  # noqa: A002  (the option's name)
+    format: Annotated[
         Literal["text", "jsonl", "csv"] | None,
         typer.Option("--format", help="Format of documents; guessed when not given."),
     ] = None,

@@ -225,7 +225,7 @@ def compiling_announced(*, quiet: bool = False) -> Iterator[None]:
     class Announcer(event.Listener):
         said = False
 
-        def on_start(self, event: object) -> None:  # noqa: ARG002  (numba's signature)
+        def on_start(self, event: object) -> None:
             if not self.said:
                 self.said = True
                 say("compiling kernels for this machine, once …", quiet=quiet)

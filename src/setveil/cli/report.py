@@ -20,7 +20,7 @@ def report(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="Directory that `setveil audit` wrote.")
     ],
-    format: Annotated[  # noqa: A002  (the option's name)
+    format: Annotated[
         Literal["html", "md", "json"],
         typer.Option("--format", help="A page, Markdown, or everything as JSON."),
     ] = "html",
@@ -97,7 +97,7 @@ def _not_among_releases(path: Path, directory: Path) -> None:
         )
 
 
-def _text(result: "AuditResult", directory: Path, *, format: str, show_records: bool) -> str:  # noqa: A002
+def _text(result: "AuditResult", directory: Path, *, format: str, show_records: bool) -> str:
     """Return the report in the wished form."""
     if format == "html":
         from setveil.report import render_audit

@@ -78,8 +78,8 @@ def check(
             help="How DATA is laid out, as `setveil inspect --save-layout` wrote it.",
         ),
     ] = None,
-    format: TreeFormatOption = None,  # noqa: A002  (the option's name)
-    id: IdOption = None,  # noqa: A002  (the option's name)
+    format: TreeFormatOption = None,
+    id: IdOption = None,
     name: NameOption = None,
     parent: ParentOption = None,
     parents: ParentsOption = "error",
@@ -135,8 +135,8 @@ def export(
     names: Annotated[
         bool, typer.Option("--names", help="Show nodes by name, not by id, in ARX's hierarchy.")
     ] = False,
-    format: TreeFormatOption = None,  # noqa: A002  (the option's name)
-    id: IdOption = None,  # noqa: A002  (the option's name)
+    format: TreeFormatOption = None,
+    id: IdOption = None,
     name: NameOption = None,
     parent: ParentOption = None,
     parents: ParentsOption = "error",

@@ -49,7 +49,7 @@ def draw(spec: Mapping[str, Any]) -> str:
     >>> svg.startswith("<svg"), "<b>" in svg
     (True, False)
     """
-    import vl_convert  # noqa: PLC0415  (tens of megabytes: only when a report is drawn)
+    import vl_convert  # tens of megabytes: only when a report is drawn
 
     svg: str = vl_convert.vegalite_to_svg(dict(spec))
     return svg.replace(LINK, ' href="#')

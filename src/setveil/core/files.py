@@ -224,7 +224,7 @@ def _lock(handle: int, *, wait: bool = True) -> bool:
     """Lock a file or a directory; tell whether that can be and nobody else holds it."""
     if os.name != "posix":
         return True  # an open file cannot be removed there
-    import fcntl  # noqa: PLC0415  (POSIX only)
+    import fcntl  # POSIX only
 
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -81,7 +81,7 @@ def read_parquet(
     Traceback (most recent call last):
     ValueError: it must have the columns record (Int64), and has item (String)
     """
-    import polars as pl  # noqa: PLC0415  (start-up time)
+    import polars as pl
 
     check_parquet(data, own=own)
     with panics_caught():
@@ -98,7 +98,7 @@ def parquet_blocks(data: bytes, columns: Mapping[str, Any], rows: int) -> Iterat
     >>> [len(block) for block in parquet_blocks(sink.getvalue(), {"item": pl.String}, 2)]
     [2, 1]
     """
-    import polars as pl  # noqa: PLC0415  (start-up time)
+    import polars as pl
 
     check_parquet(data)
     with panics_caught():

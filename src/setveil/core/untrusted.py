@@ -327,7 +327,7 @@ def json_memory(text: bytes) -> int:
 
 def _json_depth(text: bytes) -> int:
     """Return how many brackets are open at most at once, outside of texts."""
-    import numpy as np  # noqa: PLC0415  (start-up time)
+    import numpy as np
 
     if b"\\" in text:
         text = re.sub(rb"\\.", b"", text, flags=re.DOTALL)
@@ -359,7 +359,7 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     Traceback (most recent call last):
     ValueError: a number has more than 128 bits
     """
-    import tomllib  # noqa: PLC0415  (start-up time)
+    import tomllib
 
     deep = f"more than {DEPTH_LIMIT} tables or lists stand inside each other"
     if LONG_KEY.search(content):  # for which the parser takes the square of its length
@@ -436,7 +436,7 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _array(content: bytes) -> npt.NDArray[Any]:
     """Return the array in a file of NumPy's, of whose content nothing is believed."""
-    import numpy as np  # noqa: PLC0415  (start-up time)
+    import numpy as np
 
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)

@@ -171,7 +171,7 @@ def _agglomerate(
     if len(places) == 1:
         return int(places[0])
     try:
-        from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415  (takes a second)
+        from sklearn.cluster import AgglomerativeClustering
     except ImportError:
         raise SetveilError(
             "a tree from vectors needs scikit-learn", fix="pip install 'setveil[text]'"

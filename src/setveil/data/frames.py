@@ -49,7 +49,7 @@ def table_from_frame(
     >>> table_from_frame(lists, item_column="what").to_rows()
     [['flu', 'gout'], []]
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     problems = Problems(name=FRAME)
     columns = [item_column] if id_column is None else [item_column, id_column]
@@ -92,7 +92,7 @@ def as_polars(frame: Any, columns: Sequence[str] | None) -> pl.DataFrame:  # noq
     >>> as_polars(pd.DataFrame({"a": [1, 2]}), ["a"])["a"].to_list()
     [1, 2]
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
@@ -130,7 +130,7 @@ def as_polars(frame: Any, columns: Sequence[str] | None) -> pl.DataFrame:  # noq
 
 def _pandas_column(name: str, column: Any) -> pl.Series:  # noqa: ANN401
     """Convert by way of Python objects: needs no pyarrow, and NaN in a text column is no text."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     gone = column.isna().tolist()
     values = [None if missing else v for v, missing in zip(column.tolist(), gone, strict=True)]
@@ -144,7 +144,7 @@ def _pandas_column(name: str, column: Any) -> pl.Series:  # noqa: ANN401
 
 def _texts(column: pl.Series, where: str) -> pl.Series:
     """Return item names as texts; whole numbers that became floats beside a null count as whole."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     kind = column.dtype
     if kind.is_float():
@@ -164,7 +164,7 @@ def _texts(column: pl.Series, where: str) -> pl.Series:
 
 def gathered_pairs(ids: pl.Series, items: pl.Series, problems: Problems) -> Collected:
     """Gather pairs of id and item; a null item only makes sure that its record exists."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     items = _texts(items, problems.name)
     if ids.null_count():
@@ -182,7 +182,7 @@ def gathered_pairs(ids: pl.Series, items: pl.Series, problems: Problems) -> Coll
 
 def gathered_lists(lists: pl.Series, problems: Problems | None) -> Collected:
     """Gather a column of lists; nulls are no items, but problems where `problems` is given."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     if isinstance(lists.dtype, pl.Array):
         lists = lists.arr.to_list()
@@ -210,7 +210,7 @@ def gathered_lists(lists: pl.Series, problems: Problems | None) -> Collected:
 
 def gathered_flags(table: pl.DataFrame, columns: Sequence[str], problems: Problems) -> Collected:
     """Gather columns of 0 and 1, one per item."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     rows: list[Any] = [np.empty(0, dtype=np.int64)]
     lengths: list[int] = []

@@ -405,7 +405,7 @@ class ZstdStream:
     """
 
     def __init__(self, stream: Readable) -> None:
-        import zstandard  # noqa: PLC0415  (only when there is something to decompress)
+        import zstandard
 
         self._stream = stream
         self._fresh: Callable[[], zstandard.ZstdDecompressionObj] = (
@@ -531,7 +531,7 @@ def _is_mostly_utf8(head: bytes) -> bool:
 
 def _legacy(head: bytes, name: str) -> tuple[str, str]:
     """Return the likeliest encoding of text that is no Unicode, by what its letters look like."""
-    from charset_normalizer import from_bytes  # noqa: PLC0415  (only for such text)
+    from charset_normalizer import from_bytes
 
     sample = _foreign_lines(head)
     matches = from_bytes(sample, cp_isolation=list(LEGACY), threshold=CHAOS, enable_fallback=False)

@@ -314,7 +314,7 @@ class TransactionTable:
         )
 
     @classmethod
-    def from_frame(cls, frame: Any, *, id: str, item: str) -> TransactionTable:  # noqa: A002, ANN401
+    def from_frame(cls, frame: Any, *, id: str, item: str) -> TransactionTable:  # noqa: ANN401
         """Build a table from a long polars, pandas or pyarrow frame: one row per (record, item).
 
         Records come in the order of their first row; rows whose item is null stand for a record
@@ -325,13 +325,13 @@ class TransactionTable:
         >>> TransactionTable.from_frame(frame, id="who", item="what").to_rows()
         [['flu', 'gout'], ['flu']]
         """
-        from setveil.data.frames import table_from_frame  # noqa: PLC0415  (polars only on demand)
+        from setveil.data.frames import table_from_frame
 
         return table_from_frame(frame, id_column=id, item_column=item)
 
     def to_frame(self) -> pl.DataFrame:
         """Return a long polars frame with columns ``record`` (0, 1, …) and ``item``."""
-        import polars as pl  # noqa: PLC0415
+        import polars as pl
 
         names = np.array(self.vocabulary.names, dtype=object)
         return pl.DataFrame(

@@ -154,7 +154,7 @@ class Taxonomy(NamedTree):
         >>> Taxonomy.from_wordnet(["dogs"], tiny).ids
         ('animal.n.01', 'dogs')
         """
-        from setveil.data.word_tree import word_tree  # noqa: PLC0415  (imports this file)
+        from setveil.data.word_tree import word_tree  # imports this file
 
         return word_tree(items, wordnet, missing=missing, heads=heads)[0]
 
@@ -175,7 +175,7 @@ class Taxonomy(NamedTree):
         >>> Taxonomy.from_embeddings(["cat", "dog", "oak"], vectors, fanout=2).ids
         ('group 1', 'group 2', 'cat', 'dog', 'oak')
         """
-        from setveil.data.embedding_tree import embedding_tree  # noqa: PLC0415  (imports this file)
+        from setveil.data.embedding_tree import embedding_tree  # imports this file
 
         return embedding_tree(items, vectors, fanout=fanout, named=named, missing=missing)[0]
 
@@ -184,8 +184,8 @@ class Taxonomy(NamedTree):
         cls,
         path: str | Path,
         *,
-        format: Literal["edges", "paths", "nodes", "obo", "amnesia"] | None = None,  # noqa: A002  (as setveil.read)
-        id: str | None = None,  # noqa: A002  (the name of a column, as in from_frame)
+        format: Literal["edges", "paths", "nodes", "obo", "amnesia"] | None = None,
+        id: str | None = None,
         name: str | None = None,
         parent: str | None = None,
         parents: Literal["error", "first"] = "error",
@@ -205,7 +205,7 @@ class Taxonomy(NamedTree):
         ...     Taxonomy.read(file).names
         ('food', 'fruit', 'apple', 'meat', 'beef')
         """
-        from setveil.data.taxonomy_files import read_taxonomy  # noqa: PLC0415  (imports this file)
+        from setveil.data.taxonomy_files import read_taxonomy  # imports this file
 
         return read_taxonomy(
             path,
@@ -245,7 +245,7 @@ class Taxonomy(NamedTree):
         >>> tree.for_items(["toy poodle"], missing="nearest").ids
         ('animal', 'dog', 'poodle', 'toy poodle')
         """
-        from setveil.data.missing import complete  # noqa: PLC0415  (seldom more than a look-up)
+        from setveil.data.missing import complete
 
         return complete(self, items, missing=missing, vectors=vectors)[0]
 
@@ -369,7 +369,7 @@ class Taxonomy(NamedTree):
         ...     Taxonomy.read(f"{folder}/pets.csv").ids
         ('pet', 'dog', 'pug')
         """
-        from setveil.data.taxonomy_files import write_edges  # noqa: PLC0415  (imports this file)
+        from setveil.data.taxonomy_files import write_edges  # imports this file
 
         write_edges(self, path)
 
@@ -385,7 +385,7 @@ class Taxonomy(NamedTree):
         ...     Taxonomy.read(f"{folder}/pets.csv").ids
         ('pet', 'dog', 'pug')
         """
-        from setveil.data.taxonomy_files import write_paths  # noqa: PLC0415  (imports this file)
+        from setveil.data.taxonomy_files import write_paths  # imports this file
 
         write_paths(self, path, names=names)
 

@@ -133,8 +133,8 @@ class TaxonomyReport:
 def read_taxonomy(
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002  (as setveil.read)
-    id: str | None = None,  # noqa: A002  (the name of a column, as in from_frame)
+    format: str | None = None,
+    id: str | None = None,
     name: str | None = None,
     parent: str | None = None,
     parents: Literal["error", "first"] = "error",
@@ -252,7 +252,7 @@ def _layout(
     rows: Sequence[Row],
     where: str,
     *,
-    format: str | None,  # noqa: A002  (as Taxonomy.read)
+    format: str | None,
     header: bool | None,
     columns: tuple[str | None, str | None, str | None],
 ) -> Layout:

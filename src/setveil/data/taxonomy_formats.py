@@ -152,7 +152,7 @@ def rows_of(text: str, delimiter: str, where: str) -> Iterator[Row]:
 # --- what the columns mean --------------------------------------------------------------------
 
 
-def guess_layout(rows: Sequence[Row], *, format: str | None, header: bool | None) -> Layout:  # noqa: A002  (as Taxonomy.read)
+def guess_layout(rows: Sequence[Row], *, format: str | None, header: bool | None) -> Layout:
     """Tell how to read the rows; what is not None is given, the rest is guessed.
 
     >>> guess_layout([Row(1, ["apple", "fruit"]), Row(2, ["fruit", "food"])],
@@ -183,7 +183,7 @@ def guess_layout(rows: Sequence[Row], *, format: str | None, header: bool | None
 def named_layout(
     header: Sequence[str],
     *,
-    id: str | None,  # noqa: A002  (as Taxonomy.read)
+    id: str | None,
     name: str | None,
     parent: str | None,
     where: str,

@@ -128,7 +128,7 @@ local[2], local[*] or spark://host:port.
         function: Callable[[GroupKey, list[Record]], Result],
     ) -> Iterator[Result]:
         """Yield ``function(key, records)`` per group, in any order; Spark does the routing."""
-        from pyspark import StorageLevel  # noqa: PLC0415  (an extra)
+        from pyspark import StorageLevel
 
         context = self.start().sparkContext
         held = list(records)
@@ -182,8 +182,8 @@ def carried_group(
 @contextmanager
 def spoken_errors() -> Iterator[None]:
     """Turn Spark's errors, which are Java's, into one sentence."""
-    from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415  (an extra)
-    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from py4j.protocol import Py4JError, Py4JNetworkError
+    from pyspark.errors import PySparkException
 
     try:
         yield
@@ -237,7 +237,7 @@ def spoken_errors() -> Iterator[None]:
 
 def _call_off() -> None:
     """Stop all work of Spark's; what it then says about it is nobody's concern."""
-    from pyspark import SparkContext  # noqa: PLC0415  (an extra)
+    from pyspark import SparkContext
 
     # Java knows the active session by its thread, and after an interrupt it has another one.
     context = SparkContext._active_spark_context  # noqa: SLF001
@@ -282,8 +282,8 @@ def _started(master: str) -> SparkSession:
             f"Spark cannot run: {missing}",
             fix="pip install 'setveil[spark]', and install Java 17 (openjdk-17-jre-headless)",
         )
-    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415  (an extra)
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
 
     there = SparkSession.getActiveSession()
     if there is not None:

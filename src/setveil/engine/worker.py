@@ -80,7 +80,7 @@ def limit_memory(size: int) -> None:
     """
     if sys.platform != "linux":
         return
-    import resource  # noqa: PLC0415  (not on every system)
+    import resource  # not on every system
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limit = hard
@@ -104,7 +104,7 @@ def resident(process: int) -> int:
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
         pass
-    import subprocess  # noqa: PLC0415  (only on systems without /proc, such as macOS)
+    import subprocess  # only on systems without /proc, such as macOS
 
     try:
         said = subprocess.run(  # noqa: S603  (a number)
@@ -125,7 +125,7 @@ def load_modules(modules: Iterable[tuple[str, str]]) -> None:
 
     >>> load_modules([])
     """
-    from importlib.util import module_from_spec, spec_from_file_location  # noqa: PLC0415
+    from importlib.util import module_from_spec, spec_from_file_location
 
     for name, file in modules:
         if name in sys.modules:

@@ -118,7 +118,7 @@ class Coherence:
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Look for moles; the witnesses are the smallest, the rarest of them first."""
         # Here, so that guarantees can be named and built without waiting for numba.
-        from setveil.kernels.coherence_check import (  # noqa: PLC0415
+        from setveil.kernels.coherence_check import (
             FOUND,
             SETS,
             SIZE,
@@ -234,7 +234,7 @@ class Coherence:
 
     def unprotected(
         self,
-        shown: Collection[str] = (),  # noqa: ARG002
+        shown: Collection[str] = (),
         longest: int | None = None,
     ) -> tuple[str, ...]:
         """Return what the promise leaves open, in sentences for the owner.

@@ -268,7 +268,7 @@ class Disassociated:
 
     def unprotected(
         self,
-        shown: Collection[str] = (),  # noqa: ARG002
+        shown: Collection[str] = (),
         longest: int | None = None,
     ) -> tuple[str, ...]:
         """Return what the promise leaves open, in sentences for the owner.

@@ -128,8 +128,8 @@ class KAnonymity:
 
     def unprotected(
         self,
-        shown: Collection[str] = (),  # noqa: ARG002
-        longest: int | None = None,  # noqa: ARG002
+        shown: Collection[str] = (),
+        longest: int | None = None,
     ) -> tuple[str, ...]:
         """Return what the promise leaves open, in sentences for the owner.
 

@@ -117,7 +117,7 @@ class RhoUncertainty:
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Look for rules that reach ρ; the witnesses are such rules, the worst first."""
         # Imported here: loading compiled code takes a moment that only a check should cost.
-        from setveil.guarantee.rho_rules import OutOfTimeError  # noqa: PLC0415
+        from setveil.guarantee.rho_rules import OutOfTimeError
 
         found = shown_items(published, self.sensitive)
         rows = found.rows
@@ -215,8 +215,8 @@ class RhoUncertainty:
 
     def unprotected(
         self,
-        shown: Collection[str] = (),  # noqa: ARG002
-        longest: int | None = None,  # noqa: ARG002
+        shown: Collection[str] = (),
+        longest: int | None = None,
     ) -> tuple[str, ...]:
         """Return what the promise leaves open, in sentences for the owner.
 
@@ -303,7 +303,7 @@ def max_confidence(
     >>> best.value, best.witness.items, best.witness.support
     (Fraction(3, 4), (), 4)
     """
-    from setveil.guarantee.rho_rules import OutOfTimeError  # noqa: PLC0415  (as in check)
+    from setveil.guarantee.rho_rules import OutOfTimeError
 
     _check_budget(budget)
     found = shown_items(published, distinct_names(sensitive))
@@ -323,7 +323,7 @@ def max_confidence(
 
 def _oracle(found: ShownItems, budget: float | None) -> Oracle | None:
     """Return an oracle for the sensitive items that the records show, None if there is none."""
-    from setveil.guarantee.rho_rules import Oracle  # noqa: PLC0415  (as in check)
+    from setveil.guarantee.rho_rules import Oracle
 
     shown = found.numbers.values()
     return Oracle.about(found.rows, shown, budget=budget) if shown else None

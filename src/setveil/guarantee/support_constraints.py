@@ -177,7 +177,7 @@ class SupportConstraints:
     def unprotected(
         self,
         shown: Collection[str] = (),
-        longest: int | None = None,  # noqa: ARG002
+        longest: int | None = None,
     ) -> tuple[str, ...]:
         """Return what the promise leaves open, in sentences for the owner.
 
@@ -269,9 +269,9 @@ def _said_of_absent(absent: list[str], named: int) -> str:
 
 @singledispatch
 def _image_finder(
-    published: Release | TransactionTable,  # noqa: ARG001
+    published: Release | TransactionTable,
     rows: PublishedRows,
-    taxonomy: Taxonomy | None,  # noqa: ARG001
+    taxonomy: Taxonomy | None,
 ) -> Callable[[str], int | None]:
     """Return what tells the published number that stands for an item, None where there is none."""
     return rows.number
@@ -279,9 +279,9 @@ def _image_finder(
 
 @_image_finder.register(EncodedRelease)
 def _in_tags(
-    published: EncodedRelease,  # noqa: ARG001  (its rows know what can be read)
+    published: EncodedRelease,  # its rows know what can be read
     rows: PublishedRows,
-    taxonomy: Taxonomy | None,  # noqa: ARG001
+    taxonomy: Taxonomy | None,
 ) -> Callable[[str], int | None]:
     def image(item: str) -> int | None:
         found = rows.standing(item)
@@ -298,8 +298,8 @@ def _in_tags(
 @_image_finder.register(SetGeneralizedRelease)
 def _in_sets(
     published: SetGeneralizedRelease,
-    rows: PublishedRows,  # noqa: ARG001  (its numbers are those of the generalized items)
-    taxonomy: Taxonomy | None,  # noqa: ARG001
+    rows: PublishedRows,  # its numbers are those of the generalized items
+    taxonomy: Taxonomy | None,
 ) -> Callable[[str], int | None]:
     return published.group_of
 

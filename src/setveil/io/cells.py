@@ -546,7 +546,7 @@ class _Dictionary:
     """Codes of texts, numbered by the order of first appearance."""
 
     def __init__(self) -> None:
-        from setveil.kernels import delimited as kernels  # noqa: PLC0415  (numba where it pays)
+        from setveil.kernels import delimited as kernels
 
         self._kernels = kernels
         self._slots = np.zeros(1 << 13, dtype=np.uint64)
@@ -600,7 +600,7 @@ class _Compiled:
     """The reading of many bytes: threads find the cells of blocks, one numbers them in order."""
 
     def __init__(self, rows: _Rows) -> None:
-        from setveil.kernels import delimited as kernels  # noqa: PLC0415  (numba where it pays)
+        from setveil.kernels import delimited as kernels
 
         self._kernels = kernels
         self._rows = rows

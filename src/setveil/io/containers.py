@@ -270,7 +270,7 @@ def _check_columns(asked: Sequence[str], known: Sequence[str], where: str) -> No
 
 
 def _load_parquet(source: Source, columns: Sequence[str] | None, rows: int | None) -> Grid:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     try:
         with _opened(source) as opened, panics_caught():
@@ -314,7 +314,7 @@ def _check_pages(file: BinaryIO, source: Source) -> None:
 def _text_columns(
     schema: dict[str, Any], wanted: Sequence[str], name: str
 ) -> dict[str, pl.Expr | None]:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     _check_columns(wanted, list(schema), name)
     return {column: _as_text(pl.col(column), schema[column]) for column in wanted}
@@ -336,7 +336,7 @@ def _left_out(names: Sequence[str], what: str) -> str:
 
 def _as_text(cell: pl.Expr, kind: Any) -> pl.Expr | None:  # noqa: ANN401, PLR0911  (one per type)
     """Return a column as texts, whole numbers without a fraction; None if that has no sense."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     text = cell.cast(pl.String)
     if kind == pl.String:
@@ -577,7 +577,7 @@ def _sheet_parts(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo]) ->
 
 def _load_workbook(source: Source, kind: str, table: str | None) -> Grid:
     try:
-        import fastexcel  # noqa: PLC0415
+        import fastexcel
     except ImportError:
         raise InputError(
             f"this is {NAMES[kind]}, and what reads these is not installed",
@@ -656,7 +656,7 @@ def _quoted(name: str) -> str:
 
 def _load_sheet(book: Any, sheet: str) -> tuple[pl.DataFrame, bool]:  # noqa: ANN401
     """Return a sheet's cells as texts, and whether it is visible."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     # Without a number of rows to skip, rows above the first filled one would be left out.
     loaded = book.load_sheet(
@@ -678,7 +678,7 @@ def _load_sheet(book: Any, sheet: str) -> tuple[pl.DataFrame, bool]:  # noqa: AN
 
 def _trim(frame: pl.DataFrame, merges: list[Merge]) -> tuple[pl.DataFrame, list[str]]:
     """Cut off empty edges and titles above the header; spread merged cells over their rows."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     notes: list[str] = []
     frame, spread = _spread_merges(frame, merges)
@@ -704,7 +704,7 @@ def _trim(frame: pl.DataFrame, merges: list[Merge]) -> tuple[pl.DataFrame, list[
 
 def _spread_merges(frame: pl.DataFrame, merges: list[Merge]) -> tuple[pl.DataFrame, int]:
     """Give each row below the first of a merged block the block's text."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     texts: dict[str, list[str | None]] = {}
     count = 0
@@ -902,7 +902,7 @@ def _fetch(
     connection: sqlite3.Connection, statement: str, name: str, *, rows: int | None, is_bounded: bool
 ) -> tuple[list[str], pl.DataFrame, list[str]]:
     """Run a statement; return its columns, those with texts as a frame, and those with BLOBs."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     end = time.monotonic() + QUERY_SECONDS
     if not is_bounded:
@@ -966,7 +966,7 @@ def _check_names(header: Sequence[str], name: str) -> None:
 
 def _texts(values: tuple[Any, ...]) -> pl.Series | None:
     """Return a column's values as texts; None if there is binary data among them."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     kinds = set(map(type, values))
     if bytes in kinds:

@@ -202,7 +202,7 @@ def detect_layout(path: str | os.PathLike[str], **options: Any) -> Detection:  #
     >>> found.layout.format, found.best.reasons
     ('basket', ('lines have 1 to 3 fields',))
     """
-    from setveil.io.containers import load_grid, sniff_container  # noqa: PLC0415
+    from setveil.io.containers import load_grid, sniff_container
 
     asked = ReadOptions(**options)
     with Source(path, encoding=asked.encoding) as source:
@@ -1029,7 +1029,7 @@ def preview(layout: Layout, rows: Rows) -> tuple[tuple[str, ...], ...]:
 
 def detect_grid(grid: Grid, options: ReadOptions, name: str) -> Detection:
     """Find out how a table that is not text is laid out."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     foreign = ["delimiter", "encoding", "quote"] + (["header"] if grid.header is not None else [])
     for given in foreign:

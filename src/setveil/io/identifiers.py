@@ -571,7 +571,7 @@ class _Values:
     """The values of a column or the items of a table, and which of them have which form."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        import polars as pl  # noqa: PLC0415  (only where something is searched)
+        import polars as pl
 
         texts = list(values)
         try:
@@ -1233,7 +1233,7 @@ class _ItemSearch:
 
     def _templates(self, items: Int64Array, pattern: str) -> Int64Array:
         """Return the number of each item's template: P# (literal) or A9999 (classes) for P0001."""
-        import polars as pl  # noqa: PLC0415
+        import polars as pl
 
         texts = self.values.series.gather(items)
         if pattern == "literal":
@@ -1252,7 +1252,7 @@ class _ItemSearch:
 
     def _is_numbering(self, members: Int64Array, total: int) -> Int64Array | None:
         """Judge items of one literal template: ``P#``, or ``#`` for plain numbers."""
-        import polars as pl  # noqa: PLC0415
+        import polars as pl
 
         texts = self.values.series.gather(members)
         parts = texts.str.extract_all(r"[0-9]+")

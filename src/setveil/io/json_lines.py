@@ -319,7 +319,7 @@ def _in_threads(blocks: Iterable[bytes], field: str) -> Iterator[tuple[bytes, _P
 
 def _parse_plain(block: bytes, field: str) -> _Plain | None:
     """Take the plain lines of a block apart; None for a block with bytes that are no text."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     if b"\0" in block:
         return None
@@ -367,7 +367,7 @@ def _find_lists(texts: pl.Series, field: str) -> pl.Series:
 
 def _split_lists(lists: pl.Series, *, has_numbers: bool) -> tuple[Int64Array, pl.Series]:
     """Return how many items each array holds, none for null, and all items one after the other."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     if not has_numbers:
         # Cut at every quote, what lies between an odd quote and the next is a text: every other

@@ -175,7 +175,7 @@ class NumberCollector:
                 yield from first()
 
     def _parse(self, block: bytes) -> tuple[_Scratch, Numbers | None]:
-        from setveil.kernels.fimi import CLEAN, TOO_LARGE, parse_lines  # noqa: PLC0415  (numba)
+        from setveil.kernels.fimi import CLEAN, TOO_LARGE, parse_lines
 
         text = np.frombuffer(block, dtype=np.uint8)
         try:

@@ -42,14 +42,14 @@ NEAR_LIMIT = 200_000
 
 def read(
     path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002  (the word users know)
+    format: str | None = None,
     *,
     layout: Layout | str | os.PathLike[str] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     header: bool | None = None,
-    id: str | None = None,  # noqa: A002
+    id: str | None = None,
     item: str | None = None,
     items: str | Sequence[str] | None = None,
     separator: str | None = None,
@@ -233,7 +233,7 @@ def _cleaned(
 
 
 def _read(source: Source, options: ReadOptions, known: Layout | None, problems: Problems) -> _Done:
-    from setveil.io.containers import sniff_container  # noqa: PLC0415  (start-up time)
+    from setveil.io.containers import sniff_container
 
     if sniff_container(source.head):
         return _read_grid(source, options, known, problems)
@@ -472,7 +472,7 @@ def _read_table(
 def _read_grid(
     source: Source, options: ReadOptions, known: Layout | None, problems: Problems
 ) -> _Done:
-    from setveil.io.containers import load_grid  # noqa: PLC0415
+    from setveil.io.containers import load_grid
 
     table = options.table if known is None else (known.table or None)
     query = options.query if known is None else (known.query or None)
@@ -510,7 +510,7 @@ def _first_row(grid: Grid) -> list[str]:
 def _assemble_grid(
     grid: Grid, layout: Layout, problems: Problems
 ) -> tuple[Collected, list[ColumnSummary]]:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     frame = grid.frame
     if grid.header is None:
@@ -572,7 +572,7 @@ def _row_text(frame: pl.DataFrame, row: int) -> str:
 
 def _coded(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> CodedColumn:
     """Return a column with its texts numbered as they appear; 0 is an empty cell."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     texts = series.cast(pl.String).fill_null("")
     if not typed:  # typed by hand: blanks around a name do not count, as in text
@@ -594,7 +594,7 @@ def _coded(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> Cod
 
 def _assemble_lists(series: dict[int, pl.Series], layout: Layout, problems: Problems) -> Collected:
     """Put records together from a column of lists; rows with the same id are one record."""
-    from setveil.data.frames import gathered_lists  # noqa: PLC0415
+    from setveil.data.frames import gathered_lists
 
     record = layout.places("record id")
     lists = series[layout.places("items")[0]]

@@ -48,7 +48,7 @@ WRITTEN = ("fimi", "basket", "long", "one-hot", "jsonl", "spmf")
 def write(
     table: TransactionTable,
     path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002  (the word users know)
+    format: str | None = None,
     *,
     delimiter: str | None = None,
 ) -> None:
@@ -99,7 +99,7 @@ def write(
             stream.write(text.encode())
 
 
-def format_for(name: str, format: str | None = None) -> str:  # noqa: A002
+def format_for(name: str, format: str | None = None) -> str:
     """Return the format a file of this name is written in: the one given, else by its ending.
 
     >>> format_for("baskets.csv.gz"), format_for("-", "jsonl")
@@ -142,7 +142,7 @@ def compressed(out: BinaryIO, name: str) -> Iterator[BinaryIO]:
         with gzip.GzipFile(filename="", fileobj=out, mode="wb", mtime=0, compresslevel=6) as stream:
             yield stream  # type: ignore[misc]
     elif name.endswith(".zst"):
-        import zstandard  # noqa: PLC0415  (only when there is something to compress)
+        import zstandard
 
         with zstandard.ZstdCompressor().stream_writer(out, closefd=False) as stream:
             yield stream
@@ -285,7 +285,7 @@ WRITERS: dict[str, Callable[[TransactionTable, str], Iterator[str]]] = {
 
 
 def _parquet_frame(table: TransactionTable, chosen: str, where: str) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415  (only for Parquet)
+    import polars as pl
 
     if chosen == "basket":
         return pl.DataFrame({"items": pl.Series(table.to_rows(), dtype=pl.List(pl.String))})

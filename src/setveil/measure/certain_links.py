@@ -68,7 +68,7 @@ def linked_share(
         raise ParameterError(f"m is {m!r}", fix="use 1 or 2")
     if not len(release):
         return 0.0
-    from setveil.release.chunk_certainty import ChunkCertainty  # noqa: PLC0415  (numba on demand)
+    from setveil.release.chunk_certainty import ChunkCertainty
 
     certainty = ChunkCertainty(release)
     offsets, items = _published_rows(release, original, key)
@@ -96,7 +96,7 @@ def _linked_by_two(
     width: int,
 ) -> npt.NDArray[np.bool_]:
     """Tell which rows have two items that give another one away; those that are done have none."""
-    from setveil.kernels.pairs import row_pairs  # noqa: PLC0415  (numba on demand)
+    from setveil.kernels.pairs import row_pairs
 
     lengths = np.where(done, 0, np.diff(offsets))
     pairs_of = lengths * (lengths - 1) // 2

@@ -30,8 +30,8 @@ BAND = (200, 220)
 @certain_table.register(DisassociatedRelease)
 def _certain_chunks(
     release: DisassociatedRelease,
-    original: TransactionTable,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    taxonomy: Taxonomy | None = None,
 ) -> TransactionTable:
     """Return the sub-records, then each term of a term chunk in a row of its own."""
     alone = len(release.items) + np.arange(1, len(release.terms) + 1)

@@ -186,7 +186,7 @@ def _distribution(
 
 
 def _least_entropy(ordered: FloatArray, chances: FloatArray, widths: FloatArray) -> FloatArray:
-    from setveil.kernels.equivocation import least_entropy  # noqa: PLC0415  (numba on demand)
+    from setveil.kernels.equivocation import least_entropy
 
     return least_entropy(ordered, chances, widths + SLACK * np.abs(ordered).max())
 

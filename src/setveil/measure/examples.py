@@ -38,13 +38,13 @@ REASONS = 8
 
 @singledispatch
 def examples_of(
-    guess: Guess,  # noqa: ARG001  (each kind has its own)
+    guess: Guess,
     *,
-    release: Release,  # noqa: ARG001
-    original: TransactionTable,  # noqa: ARG001
-    key: Key,  # noqa: ARG001
-    relatedness: Any = None,  # noqa: ANN401, ARG001
-    count: int = SHOWN,  # noqa: ARG001
+    release: Release,
+    original: TransactionTable,
+    key: Key,
+    relatedness: Any = None,  # noqa: ANN401
+    count: int = SHOWN,
 ) -> list[Example]:
     """Return what an attack said of the records that it gave away most, as JSON values.
 
@@ -88,7 +88,7 @@ def _of_linkage(
     release: Release,
     original: TransactionTable,
     key: Key,
-    relatedness: Any = None,  # noqa: ANN401, ARG001
+    relatedness: Any = None,  # noqa: ANN401
     count: int = SHOWN,
 ) -> list[Example]:
     behind = key.records
@@ -159,7 +159,7 @@ def _of_reassociation(
     release: Release,
     original: TransactionTable,
     key: Key,
-    relatedness: Any = None,  # noqa: ANN401, ARG001
+    relatedness: Any = None,  # noqa: ANN401
     count: int = SHOWN,
 ) -> list[Example]:
     pairs: list[tuple[int, int, Row, Row]] = []

@@ -93,9 +93,9 @@ def tree_for(
 @singledispatch
 def images(
     release: Release,
-    original: TransactionTable,  # noqa: ARG001
-    key: Key | None = None,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    key: Key | None = None,
+    taxonomy: Taxonomy | None = None,
 ) -> Images:
     """Return the images of all original occurrences.
 
@@ -115,8 +115,8 @@ def images(
 def _of_suppressed(
     release: SuppressedRelease,
     original: TransactionTable,
-    key: Key | None = None,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    key: Key | None = None,
+    taxonomy: Taxonomy | None = None,
 ) -> Images:
     kept = len(release.items)
     if len(release) == len(original):  # counts an item that a record holds twice twice
@@ -133,8 +133,8 @@ def _of_suppressed(
 def _of_sets(
     release: SetGeneralizedRelease,
     original: TransactionTable,
-    key: Key | None = None,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    key: Key | None = None,
+    taxonomy: Taxonomy | None = None,
 ) -> Images:
     names = original.vocabulary.names
     group = np.array([_or_gone(release.group_of(name)) for name in names], dtype=np.int64)
@@ -259,8 +259,8 @@ def check_same(part: Taxonomy, nodes: Int32Array, whole: Taxonomy) -> None:
 @singledispatch
 def certain_table(
     release: Release,
-    original: TransactionTable,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    taxonomy: Taxonomy | None = None,
 ) -> TransactionTable:
     """Return the records with the original items that they hold for certain, by name.
 
@@ -283,8 +283,8 @@ def certain_table(
 @certain_table.register(SuppressedRelease)
 def _certain_suppressed(
     release: SuppressedRelease,
-    original: TransactionTable,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    taxonomy: Taxonomy | None = None,
 ) -> TransactionTable:
     return TransactionTable(
         offsets=release.offsets, items=release.items, vocabulary=release.vocabulary
@@ -294,8 +294,8 @@ def _certain_suppressed(
 @certain_table.register(SetGeneralizedRelease)
 def _certain_sets(
     release: SetGeneralizedRelease,
-    original: TransactionTable,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    taxonomy: Taxonomy | None = None,
 ) -> TransactionTable:
     clear = release.is_trivial[release.items] if len(release.items) else release.is_trivial
     offsets = np.concatenate([[0], np.cumsum(clear)])[release.offsets]
@@ -338,8 +338,8 @@ def _spread(keys: Int64Array, copies: Int64Array, original: TransactionTable) ->
 @singledispatch
 def shown_classes(
     release: Release,
-    original: TransactionTable,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    taxonomy: Taxonomy | None = None,
 ) -> Shown:
     """Return the records over the highest published nodes, which stand for classes of items.
 
@@ -353,7 +353,7 @@ def shown_classes(
 def _shown_suppressed(
     release: SuppressedRelease,
     original: TransactionTable,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
 ) -> Shown:
     names = [name if name in release.vocabulary else None for name in original.vocabulary.names]
     return Shown(
@@ -368,7 +368,7 @@ def _shown_suppressed(
 def _shown_sets(
     release: SetGeneralizedRelease,
     original: TransactionTable,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
 ) -> Shown:
     groups = [release.group_of(name) for name in original.vocabulary.names]
     return Shown(

@@ -22,7 +22,7 @@ def score_inference(
     *,
     release: Release,
     original: TransactionTable,
-    key: Key,  # noqa: ARG001  (the guess is about people, not about records of the release)
+    key: Key,  # the guess is about people, not about records of the release
 ) -> dict[str, Rate | None]:
     """Return how often an attacker rightly believes that people have sensitive items.
 

@@ -102,7 +102,7 @@ class Rate:
 
 def _upper_share(successes: int, trials: int) -> float:
     """Return the p with P(fewer) + 5/7 P(as many) = 2.5% in so many trials with the chance p."""
-    from scipy.special import betainc  # noqa: PLC0415  (start-up time)
+    from scipy.special import betainc
 
     failures = trials - successes
     if not failures:

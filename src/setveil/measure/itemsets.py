@@ -127,7 +127,7 @@ def _mined(
     of these; half of them mostly suffice, and whatever is more frequent is found faster.
     """
     try:
-        from fim import eclat  # noqa: PLC0415  (an extra)
+        from fim import eclat
     except ImportError:
         return None
     for last in (len(items) // 2, len(items)):

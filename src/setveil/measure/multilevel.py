@@ -87,9 +87,9 @@ def multilevel_itemset_loss(
 @singledispatch
 def published_nodes(
     release: Release,
-    original: TransactionTable,  # noqa: ARG001
-    tree: Taxonomy,  # noqa: ARG001
-    rng: np.random.Generator,  # noqa: ARG001
+    original: TransactionTable,
+    tree: Taxonomy,
+    rng: np.random.Generator,
 ) -> tuple[Int64Array, Int64Array]:
     """Return the records of a release as compressed rows of nodes of `tree`."""
     raise NotApplicable(f"a release of the form {release.form!r} has no place in a taxonomy")
@@ -98,7 +98,7 @@ def published_nodes(
 @published_nodes.register(DisassociatedRelease)
 def _of_disassociated(
     release: DisassociatedRelease,
-    original: TransactionTable,  # noqa: ARG001
+    original: TransactionTable,
     tree: Taxonomy,
     rng: np.random.Generator,
 ) -> tuple[Int64Array, Int64Array]:
@@ -110,7 +110,7 @@ def _of_suppressed(
     release: SuppressedRelease,
     original: TransactionTable,
     tree: Taxonomy,
-    rng: np.random.Generator,  # noqa: ARG001
+    rng: np.random.Generator,
 ) -> tuple[Int64Array, Int64Array]:
     return _leaves_of(certain_table(release, original, tree), tree)
 
@@ -118,9 +118,9 @@ def _of_suppressed(
 @published_nodes.register(GeneralizedRelease)
 def _of_generalized(
     release: GeneralizedRelease,
-    original: TransactionTable,  # noqa: ARG001
+    original: TransactionTable,
     tree: Taxonomy,
-    rng: np.random.Generator,  # noqa: ARG001
+    rng: np.random.Generator,
 ) -> tuple[Int64Array, Int64Array]:
     used = np.unique(release.nodes)
     check_same(release.tree, used, tree)
@@ -133,9 +133,9 @@ def _of_generalized(
 @published_nodes.register(SetGeneralizedRelease)
 def _of_sets(
     release: SetGeneralizedRelease,
-    original: TransactionTable,  # noqa: ARG001
+    original: TransactionTable,
     tree: Taxonomy,
-    rng: np.random.Generator,  # noqa: ARG001
+    rng: np.random.Generator,
 ) -> tuple[Int64Array, Int64Array]:
     above = np.zeros(len(release.groups), dtype=np.int64)
     for number, members in enumerate(release.groups):

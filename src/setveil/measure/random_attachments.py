@@ -147,7 +147,7 @@ def expected_hits(
     >>> expected_hits([3], [1], [2], [1]).round(3).tolist(), expected_hits([4], [2], [2], [1])
     ([0.667], array([0.83333333]))
     """
-    from scipy.special import gammaln  # noqa: PLC0415  (start-up time)
+    from scipy.special import gammaln
 
     asked = np.stack([np.asarray(each, dtype=np.int64) for each in (rows, copies, own, most)])
     (population, drawn, marked, cap), which = np.unique(asked, axis=1, return_inverse=True)

@@ -271,8 +271,8 @@ def largest_matching(choices: Sequence[Sequence[int]]) -> int:
     >>> largest_matching([[0, 1], [0], [0]])
     2
     """
-    from scipy.sparse import csr_array  # noqa: PLC0415  (start-up time)
-    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
     ends = np.cumsum([0, *map(len, choices)])
     if not ends[-1]:
@@ -355,7 +355,7 @@ def _distances(cluster: Rebuilt, part: str, mover: WordMover) -> list[float]:
 
 def _most_alike(true: Sequence[Row], said: Sequence[Row], part: str) -> list[tuple[int, int]]:
     """Return the pairing that shares the most terms; it depends on the rows' content alone."""
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  (takes long to import)
+    from scipy.optimize import linear_sum_assignment
 
     if len(true) == 1:
         return [(0, 0)]

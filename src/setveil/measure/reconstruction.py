@@ -239,8 +239,8 @@ def _postings(table: TransactionTable) -> tuple[Int64Array, Int64Array]:
 def _images_of_groups(
     release: GroupedRelease,
     original: TransactionTable,
-    key: Key | None = None,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    key: Key | None = None,
+    taxonomy: Taxonomy | None = None,
 ) -> Images:
     """Every occurrence is published as itself, though not always beside its record."""
     kept = len(original.items) if len(release) == len(original) else release.occurrences
@@ -254,8 +254,8 @@ def _images_of_groups(
 @certain_table.register(GroupedRelease)
 def _certain_groups(
     release: GroupedRelease,
-    original: TransactionTable,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    taxonomy: Taxonomy | None = None,
 ) -> TransactionTable:
     """Return the records without sensitive items, then each sensitive part as often as it is."""
     parts = TransactionTable(

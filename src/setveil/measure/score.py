@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def score(
     guess: Guess,
     *,
-    release: Release,  # noqa: ARG001
-    original: TransactionTable,  # noqa: ARG001
-    key: Key,  # noqa: ARG001
+    release: Release,
+    original: TransactionTable,
+    key: Key,
 ) -> dict[str, Rate | None]:
     """Compare a guess with the truth; each class of guesses registers its own scores.
 

@@ -101,7 +101,7 @@ class WordMover:
 def _transport() -> Callable[..., Any]:
     """Return POT's solver, or say what to install."""
     try:
-        from ot import emd2  # noqa: PLC0415  (takes two seconds to import)
+        from ot import emd2
     except ImportError:
         raise ParameterError(
             "word mover's distance needs the package POT, which is not installed",

@@ -210,7 +210,7 @@ of: ...
     ]
     if len(made) == 1 and parts[0][0] is None:
         return made[0][1]
-    from setveil.relatedness.combined import Combined  # noqa: PLC0415  (it builds on this module)
+    from setveil.relatedness.combined import Combined  # it builds on this module
 
     return Combined(parts=tuple(made))
 

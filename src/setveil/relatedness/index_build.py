@@ -159,7 +159,7 @@ def _write(
     lengths = np.frombuffer(tokens.lengths, dtype=np.int64)
     # One place stays empty after each document.
     arrays["document_starts"] = np.concatenate([[0], np.cumsum(lengths + 1)])
-    from setveil.kernels.postings import count_words, place_words  # noqa: PLC0415  (loads numba)
+    from setveil.kernels.postings import count_words, place_words
 
     occurrences, held = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
     last = np.full(n_words, -1, np.int64)
@@ -224,7 +224,7 @@ def word_forms(
 
 def _singular(form: str) -> str:
     """Return the singular of the singular … until it stays, so that a word stands for itself."""
-    from setveil.text.inflection import singular  # noqa: PLC0415  (loads a lexicon)
+    from setveil.text.inflection import singular
 
     word = singular(form)
     while word and word != form:

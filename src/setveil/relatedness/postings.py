@@ -43,7 +43,7 @@ def meet(
     ...      lambda term: np.array(lists[term], dtype=np.int32), 4).tolist()
     [[1, 2], [0, 0]]
     """
-    from setveil.kernels.postings import pair_counts  # noqa: PLC0415  (numba only when it counts)
+    from setveil.kernels.postings import pair_counts
 
     down, rows_at = _distinct(rows)
     across, columns_at = _distinct(columns)

@@ -122,7 +122,7 @@ def _most_frequent(held: IntArray, among: IntArray, most: int) -> IntArray:
 
 def _information(index: CorpusIndex, words: IntArray, contexts: IntArray) -> Any:  # noqa: ANN401
     """Return the positive pointwise mutual information of words and context words, sparse."""
-    from scipy import sparse  # noqa: PLC0415  (takes long to import)
+    from scipy import sparse
 
     starts, postings = index.arrays["posting_starts"], index.arrays["postings"]
     ones = np.ones(len(postings), dtype=np.float32)

@@ -164,11 +164,11 @@ class Occurrences:
 @singledispatch
 def account_of(
     release: Release,
-    original: TransactionTable,  # noqa: ARG001  (each form has its own)
-    key: Key,  # noqa: ARG001
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    original: TransactionTable,
+    key: Key,
+    taxonomy: Taxonomy | None = None,
     *,
-    k: int | None = None,  # noqa: ARG001
+    k: int | None = None,
 ) -> Account:
     """Return what a release did with the items of its original.
 
@@ -295,7 +295,7 @@ def _of_suppressed(
     release: SuppressedRelease,
     original: TransactionTable,
     key: Key,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
     *,
     k: int | None = None,
 ) -> Account:
@@ -316,7 +316,7 @@ def _of_sets(
     release: SetGeneralizedRelease,
     original: TransactionTable,
     key: Key,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
     *,
     k: int | None = None,
 ) -> Account:
@@ -350,7 +350,7 @@ def _of_encoded(
     release: EncodedRelease,
     original: TransactionTable,
     key: Key,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
     *,
     k: int | None = None,
 ) -> Account:
@@ -623,9 +623,9 @@ def _of_chunks(
     release: DisassociatedRelease,
     original: TransactionTable,
     key: Key,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
     *,
-    k: int | None = None,  # noqa: ARG001
+    k: int | None = None,
 ) -> Account:
     found = Occurrences.of(original, key)
     deleted = Counter(name for _, name in key.removed)
@@ -742,9 +742,9 @@ def _of_profiles(
     release: SplitRelease,
     original: TransactionTable,
     key: Key,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
     *,
-    k: int | None = None,  # noqa: ARG001
+    k: int | None = None,
 ) -> Account:
     found = Occurrences.of(original, key)
     shown = np.array([name in release.vocabulary for name in found.names], dtype=bool)
@@ -803,9 +803,9 @@ def _of_groups(
     release: GroupedRelease,
     original: TransactionTable,
     key: Key,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
     *,
-    k: int | None = None,  # noqa: ARG001
+    k: int | None = None,
 ) -> Account:
     found = Occurrences.of(original, key)
     apart = set(release.sensitive)
@@ -882,9 +882,9 @@ def _of_perturbed(
     release: PerturbedRelease,
     original: TransactionTable,
     key: Key,
-    taxonomy: Taxonomy | None = None,  # noqa: ARG001
+    taxonomy: Taxonomy | None = None,
     *,
-    k: int | None = None,  # noqa: ARG001
+    k: int | None = None,
 ) -> Account:
     found = Occurrences.of(original, key)
     width = np.int64(len(release.vocabulary) + 1)

@@ -89,7 +89,7 @@ def release_in_parts(data: bytes) -> DisassociatedRelease:
     ReleaseError
         What is there is no release.
     """
-    import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+    import polars as pl
 
     if not is_in_parts(data):
         raise ReleaseError("the data is one file, and the manifest says that it is in parts")

@@ -46,7 +46,7 @@ class Content(NamedTuple):
 
 
 @singledispatch
-def content_of(release: Release) -> Content:  # noqa: ARG001  (each form has its own)
+def content_of(release: Release) -> Content:
     """Return what a release shows of its items, above all where that is nothing.
 
     >>> from setveil.data import Taxonomy

@@ -375,13 +375,13 @@ class DisassociatedRelease(ShowsRecords):
         the first and the last cluster) and ``term``; a shared chunk stands under its first
         cluster. Rows are numbered within their chunk; a term chunk has one.
         """
-        from setveil.release.chunk_frame import chunk_frame  # noqa: PLC0415  (polars on demand)
+        from setveil.release.chunk_frame import chunk_frame
 
         return chunk_frame(self)
 
     # --- the four verbs -----------------------------------------------------------------------
 
-    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the record slots of all clusters that can hold a record with all known items.
 
         Slots of a cluster are interchangeable. Each weighs the chance that independent placement
@@ -391,7 +391,7 @@ class DisassociatedRelease(ShowsRecords):
         where a chunk shows all of them in 5 sub-records, these are the candidates, however many
         records the cluster has.
         """
-        from setveil.release.chunk_worlds import Question  # noqa: PLC0415  (it needs this class)
+        from setveil.release.chunk_worlds import Question  # it needs this class
 
         question = Question.of(self, known_items)
         weights = question.chances()
@@ -403,7 +403,7 @@ class DisassociatedRelease(ShowsRecords):
             counts=np.repeat(counts, self.sizes)[records],
         )
 
-    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all worlds.
 
         Clusters are independent, so their bounds add up. In a cluster of n records, where h
@@ -413,24 +413,24 @@ class DisassociatedRelease(ShowsRecords):
         chunk is a piece whose support is anything from 1 to n. In joint clusters the bounds may
         be loose, which `tight` then says.
         """
-        from setveil.release.chunk_worlds import Question  # noqa: PLC0415
+        from setveil.release.chunk_worlds import Question
 
         return Question.of(self, itemset).bounds()
 
-    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the mean support of `itemset` when everything is placed independently.
 
         That is the mean over :meth:`sample_world` before worlds with an empty record are
         rejected.
         """
-        from setveil.release.chunk_worlds import Question  # noqa: PLC0415
+        from setveil.release.chunk_worlds import Question
 
         return float(Question.of(self, itemset).independent() @ self.sizes)
 
     def sample_world(
         self,
         rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Draw one world; records come slot by slot, cluster after cluster.
 
@@ -442,7 +442,7 @@ class DisassociatedRelease(ShowsRecords):
         through these placements takes their place: there the distribution is only approximately
         uniform.
         """
-        from setveil.release.chunk_sampling import sample  # noqa: PLC0415
+        from setveil.release.chunk_sampling import sample
 
         return sample(self, rng)
 
@@ -450,13 +450,13 @@ class DisassociatedRelease(ShowsRecords):
         self,
         original: TransactionTable,
         key: Key,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release.
 
         Occurrences that the key says were deleted are left out first.
         """
-        from setveil.release.disassociating import gives  # noqa: PLC0415
+        from setveil.release.disassociating import gives
 
         return gives(self, original, key)
 

@@ -76,7 +76,7 @@ class EncodedRelease(ItemRows):
 
     # --- the four verbs -----------------------------------------------------------------------
 
-    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the records with all known readable items, and enough tags for the others.
 
         All weigh 1: any tag may stand for any name that cannot be read.
@@ -86,7 +86,7 @@ class EncodedRelease(ItemRows):
         enough = self._tags_per_record[records] >= others
         return Matches(records=records[enough], weights=np.ones(int(enough.sum())))
 
-    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all consistent originals.
 
         Readable items are exact. With m items that cannot be read the support lies between none
@@ -107,8 +107,8 @@ class EncodedRelease(ItemRows):
 
     def sample_world(
         self,
-        rng: np.random.Generator,  # noqa: ARG002  (there is nothing to draw)
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        rng: np.random.Generator,  # there is nothing to draw
+        taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Return the records with tags for names: no name is invented for a tag."""
         return self.to_table()
@@ -117,7 +117,7 @@ class EncodedRelease(ItemRows):
         self,
         original: TransactionTable,
         key: Key,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release.
 

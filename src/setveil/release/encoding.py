@@ -26,7 +26,7 @@ ROW_GROUP = 1 << 20
 
 def _to_parquet(records: Records) -> bytes:
     """Write a long frame: one line per record and item, an empty record with a null item."""
-    from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
+    from setveil.release.frames import long_frame
 
     sink = io.BytesIO()
     long_frame(*records).rechunk().write_parquet(
@@ -36,7 +36,7 @@ def _to_parquet(records: Records) -> bytes:
 
 
 def _from_parquet(data: bytes) -> Records:
-    import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+    import polars as pl
 
     if is_in_parts(data):
         return records_of_parts(data)
@@ -130,7 +130,7 @@ FORMATS: dict[str, tuple[Callable[[Records], bytes], Callable[[bytes], Records]]
 """How records are written and read, by the ending of the file's name."""
 
 
-def encode(records: Records, format: str) -> bytes:  # noqa: A002  (as in the public API)
+def encode(records: Records, format: str) -> bytes:
     r"""Return records, by their labels, as the content of a file.
 
     >>> encode(Records.of([["a"]]), "jsonl")
@@ -142,7 +142,7 @@ def encode(records: Records, format: str) -> bytes:  # noqa: A002  (as in the pu
     return FORMATS[format][0](records)
 
 
-def decode(data: bytes, format: str) -> Records:  # noqa: A002  (as in the public API)
+def decode(data: bytes, format: str) -> Records:
     r"""Return the records in the content of a file.
 
     >>> list(decode(b'"a","b"\n\n', "csv").rows())

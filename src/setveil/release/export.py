@@ -120,7 +120,7 @@ class Export:
 
     def dictionary(self) -> tuple[PlainTable, PlainTable]:
         """Return the data dictionary: every column of the data, and every published term."""
-        import polars as pl  # noqa: PLC0415  (start-up time)
+        import polars as pl
 
         columns = [
             (table.name, name, _type_name(table.frame.schema[name]), meaning)
@@ -167,7 +167,7 @@ def _type_name(kind: pl.DataType) -> str:
     return "whole number" if kind.is_integer() else "text"
 
 
-def table_bytes(frame: pl.DataFrame, format: str) -> bytes:  # noqa: A002  (as elsewhere)
+def table_bytes(frame: pl.DataFrame, format: str) -> bytes:
     r"""Return a table as the content of a file: the same bytes for the same table.
 
     >>> import polars as pl
@@ -229,8 +229,8 @@ def export_release(release: Release) -> Export:
 
     A form that is not known here is read by its ``to_rows``.
     """
-    from setveil.data.table import TransactionTable  # noqa: PLC0415  (for other packages' forms)
-    from setveil.release.frames import long_frame  # noqa: PLC0415  (start-up time)
+    from setveil.data.table import TransactionTable  # for other packages' forms
+    from setveil.release.frames import long_frame
 
     table = TransactionTable.from_rows(release.to_rows())
     names = table.vocabulary.names
@@ -445,7 +445,7 @@ def _(release: GroupedRelease) -> Export:
 
 
 def _group_tables(release: GroupedRelease, frame: pl.DataFrame) -> tuple[PlainTable, PlainTable]:
-    import polars as pl  # noqa: PLC0415  (start-up time)
+    import polars as pl
 
     group = "Number of the group, from 0."
     together = "A set of sensitive items of one record" if release.whole else "A sensitive item"
@@ -477,7 +477,7 @@ def _group_tables(release: GroupedRelease, frame: pl.DataFrame) -> tuple[PlainTa
 
 @export_release.register
 def _(release: DisassociatedRelease) -> Export:
-    import polars as pl  # noqa: PLC0415  (start-up time)
+    import polars as pl
 
     names = release.vocabulary.names
     bounds = [release.support_bounds([name]) for name in names]

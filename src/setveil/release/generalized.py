@@ -154,7 +154,7 @@ class GeneralizedRelease(ShowsRecords):
 
     def to_frame(self, *, ids: bool = False) -> pl.DataFrame:
         """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
+        from setveil.release.frames import long_frame
 
         return long_frame(self.offsets, self.nodes, self.tree.ids if ids else self.tree.names)
 

@@ -215,13 +215,13 @@ class GroupedRelease(ShowsRecords):
         The kind is ``record`` or ``sensitive``; rows are counted within the group and kind. A
         record without items has one line, whose item is null.
         """
-        from setveil.release.group_frame import group_frame  # noqa: PLC0415  (polars on demand)
+        from setveil.release.group_frame import group_frame
 
         return group_frame(self)
 
     # --- the four verbs -----------------------------------------------------------------------
 
-    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the record slots that can have all known items.
 
         Those are the slots with all known ordinary items, in groups that can give a record the
@@ -243,7 +243,7 @@ class GroupedRelease(ShowsRecords):
         found = Matches(records=slots, weights=weights, counts=candidates / alike)
         return found.where(weights > 0)
 
-    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all worlds.
 
         Groups are independent, so their bounds add up. Where a of n records hold the ordinary
@@ -259,21 +259,21 @@ class GroupedRelease(ShowsRecords):
             low, high = low + counts - self.sizes, np.minimum(high, counts)
         return Bounds(low=int(np.maximum(low, 0).sum()), high=int(high.sum()))
 
-    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the exact mean of the support of `itemset` over :meth:`sample_world`."""
         return float(self.matches(itemset).weights.sum())
 
     def sample_world(
         self,
         rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Draw one world; records come slot by slot. All worlds are equally likely.
 
         For a histogram, each item is put into so many distinct records of its group, whatever
         else these hold; for whole parts, each part into a record of its own.
         """
-        from setveil.release.grouping import drawn_world  # noqa: PLC0415  (it needs this class)
+        from setveil.release.grouping import drawn_world  # it needs this class
 
         return drawn_world(self, rng)
 
@@ -281,10 +281,10 @@ class GroupedRelease(ShowsRecords):
         self,
         original: TransactionTable,
         key: Key,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        from setveil.release.grouping import gives  # noqa: PLC0415  (it needs this class)
+        from setveil.release.grouping import gives  # it needs this class
 
         return gives(self, original, key)
 

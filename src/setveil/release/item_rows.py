@@ -84,7 +84,7 @@ class ItemRows(ShowsRecords):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        from setveil.release.frames import long_frame  # noqa: PLC0415  (polars only on demand)
+        from setveil.release.frames import long_frame
 
         return long_frame(self.offsets, self.items, self.vocabulary.names)
 

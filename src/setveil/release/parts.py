@@ -97,7 +97,7 @@ def flat_lists(column: pl.Series, missing: str) -> tuple[Int64Array, pl.Series]:
 
 def records_of_parts(data: bytes) -> Records:
     """Return the records of all parts, in the order of the parts."""
-    import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+    import polars as pl
 
     builder = RecordsBuilder()
     for frame in frames_of_parts(data, {"items": pl.List(pl.String)}):

@@ -73,7 +73,7 @@ class PerturbedRelease(ItemRows):
 
     # --- the four verbs -----------------------------------------------------------------------
 
-    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the records that may belong to someone who holds all of `known_items`.
 
         The mechanism says how likely such a record shows just these of the known items and not
@@ -102,7 +102,7 @@ class PerturbedRelease(ItemRows):
         records = np.flatnonzero(weights > 0)
         return Matches(records=records, weights=weights[records])
 
-    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all consistent originals.
 
         Where items are kept one by one, all originals over the domain are possible, so the bounds
@@ -123,7 +123,7 @@ class PerturbedRelease(ItemRows):
         )
         return Bounds(low=0, high=high)
 
-    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the unbiased estimate of the support of `itemset`.
 
         Its mean over all that the mechanism might have published is the true support. So it may
@@ -149,7 +149,7 @@ class PerturbedRelease(ItemRows):
     def sample_world(
         self,
         rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Draw an original: each record on its own, by Bayes' rule.
 
@@ -161,7 +161,7 @@ class PerturbedRelease(ItemRows):
         """
         if self.channel.is_noise:
             self._gains(1)  # says why
-        from setveil.release.perturbed_worlds import drawn_items, drawn_sizes  # noqa: PLC0415
+        from setveil.release.perturbed_worlds import drawn_items, drawn_sizes
 
         draw = drawn_items if self.channel.sizes is None else drawn_sizes
         return draw(self, rng)
@@ -170,7 +170,7 @@ class PerturbedRelease(ItemRows):
         self,
         original: TransactionTable,
         key: Key,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
         inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)

@@ -102,7 +102,7 @@ class RecordsBuilder:
         self._offsets[-1] = len(self._items)
 
     def _numbered(self, labels: pl.Series) -> Int32Array:
-        import polars as pl  # noqa: PLC0415  (imported on demand: start-up time)
+        import polars as pl
 
         numbers = self._numbers
         found = np.empty(len(labels), dtype=np.int32)

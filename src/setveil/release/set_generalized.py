@@ -116,7 +116,7 @@ class SetGeneralizedRelease(ItemRows):
 
     # --- the four verbs -----------------------------------------------------------------------
 
-    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the records that show every known item, in clear or among other members.
 
         A record weighs the product over the known items of the chance that :meth:`sample_world`
@@ -128,7 +128,7 @@ class SetGeneralizedRelease(ItemRows):
         weight = float(np.prod(1 / self.sizes[shown])) if shown else 1.0
         return Matches(records=records, weights=np.full(len(records), weight))
 
-    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all consistent originals.
 
         A record that shows all its items can hold them all, whether they share a generalized item
@@ -140,7 +140,7 @@ class SetGeneralizedRelease(ItemRows):
         certain = len(shown) == len(wanted) and bool(np.all(self.is_trivial[shown]))
         return Bounds(low=high if certain else 0, high=high)
 
-    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the exact mean of the support of `itemset` over :meth:`sample_world`."""
         wanted = set(itemset)
         shown = self._shown(wanted)
@@ -151,7 +151,7 @@ class SetGeneralizedRelease(ItemRows):
     def sample_world(
         self,
         rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Draw one original that the release allows; records come in the release's order.
 
@@ -168,7 +168,7 @@ class SetGeneralizedRelease(ItemRows):
         self,
         original: TransactionTable,
         key: Key,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
         inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)

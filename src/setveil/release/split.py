@@ -52,7 +52,7 @@ class SplitRelease(ItemRows):
 
     # --- the four verbs -----------------------------------------------------------------------
 
-    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the profiles that show something of what is known; each weighs how much.
 
         A profile with none of the known items may be the person's too, but nothing speaks for
@@ -65,7 +65,7 @@ class SplitRelease(ItemRows):
         records, counts = np.unique(shown, return_counts=True)
         return Matches(records=records, weights=counts.astype(np.float64))
 
-    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all consistent originals.
 
         At least every profile that holds all of it is a person who does, for persons have no
@@ -83,14 +83,14 @@ class SplitRelease(ItemRows):
         high = min(len(self.records_of(item)) for item in known)
         return Bounds(low=low, high=high, tight=len(known) == 1 or low == high)
 
-    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:  # noqa: ARG002
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
         return float(self.legible.support_bounds(itemset).low)
 
     def sample_world(
         self,
-        rng: np.random.Generator,  # noqa: ARG002  (there is nothing to draw)
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        rng: np.random.Generator,  # there is nothing to draw
+        taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Return the profiles as they are: every one a person of its own."""
         return self.to_table()
@@ -99,7 +99,7 @@ class SplitRelease(ItemRows):
         self,
         original: TransactionTable,
         key: Key,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, whose records' parts `key` names, could have given this."""
         inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)

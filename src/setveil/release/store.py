@@ -69,7 +69,7 @@ def save(
     params: Mapping[str, Any],
     promise: Guarantee | None,
     force: bool = False,
-    format: str = "parquet",  # noqa: A002  (what the format of a file is called everywhere)
+    format: str = "parquet",
     key: Key | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Manifest:

@@ -61,7 +61,7 @@ class SuppressedRelease(ItemRows):
 
     # --- the four verbs -----------------------------------------------------------------------
 
-    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:  # noqa: ARG002
+    def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the records that hold every known item of the published vocabulary.
 
         All weigh 1. Known items that are not published restrict nothing, because they may have
@@ -70,7 +70,7 @@ class SuppressedRelease(ItemRows):
         records = self._holders(known_items)[0]
         return Matches(records=records, weights=np.ones(len(records)))
 
-    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:  # noqa: ARG002
+    def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all consistent originals.
 
         Published items are exact. With an item that is not published the support lies between
@@ -85,8 +85,8 @@ class SuppressedRelease(ItemRows):
 
     def sample_world(
         self,
-        rng: np.random.Generator,  # noqa: ARG002  (there is nothing to draw)
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        rng: np.random.Generator,  # there is nothing to draw
+        taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Return the published records as they are: nothing is invented for removed items."""
         return self.to_table()
@@ -95,7 +95,7 @@ class SuppressedRelease(ItemRows):
         self,
         original: TransactionTable,
         key: Key,
-        taxonomy: Taxonomy | None = None,  # noqa: ARG002
+        taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
         inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)

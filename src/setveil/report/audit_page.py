@@ -78,8 +78,8 @@ def render_audit(
     >>> "NOT DECIDED" in page, "No memory was left." in page
     (True, True)
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (start-up time)
-    from markupsafe import Markup  # noqa: PLC0415  (start-up time)
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     if not result.runs:
         raise ParameterError("an audit without runs has no report", fix="run a method first")
@@ -267,7 +267,7 @@ def _layout(result: AuditResult) -> list[list[str]]:
 
 def _drawings(result: AuditResult) -> dict[str, Markup | str]:
     """Return the pictures by name; one that would be empty is an empty text."""
-    from markupsafe import Markup  # noqa: PLC0415  (start-up time)
+    from markupsafe import Markup
 
     specs = figures_of(result)
     specs.pop("attacks", None)  # bars in the table of attacks say the same

@@ -336,7 +336,7 @@ def certificate_content(
 
 def instructions(manifest: Manifest) -> str:
     """Return how to check a promise without setveil; "" where there is none."""
-    from setveil.guarantee import from_manifest  # noqa: PLC0415  (start-up time)
+    from setveil.guarantee import from_manifest
 
     if manifest.promise is None:
         return ""
@@ -348,7 +348,7 @@ def instructions(manifest: Manifest) -> str:
 
 def _left_open(manifest: Manifest, export: Export) -> list[str]:
     """Return what a promise does not protect against, in sentences, by what the release shows."""
-    from setveil.guarantee import from_manifest  # noqa: PLC0415  (start-up time)
+    from setveil.guarantee import from_manifest
 
     if manifest.promise is None:
         return []
@@ -362,7 +362,7 @@ def render_certificate(
     certificate: Certificate, manifest: Manifest, export: Export, files: Mapping[str, str]
 ) -> str:
     """Return the certificate as a page that needs no network and runs no script."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (start-up time)
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     def written_out(value: object) -> object:
         """Show hidden characters of every text on the page."""

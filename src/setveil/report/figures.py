@@ -32,7 +32,7 @@ def save_figures(result: AuditResult, folder: str | os.PathLike[str]) -> list[Pa
     ...     [file.name for file in save_figures(found, out)]
     ['unique.svg', 'unique.png']
     """
-    import vl_convert  # noqa: PLC0415  (tens of megabytes: only when something is drawn)
+    import vl_convert  # tens of megabytes: only when something is drawn
 
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)

@@ -92,7 +92,7 @@ def _size(folder: Path) -> int:
 
 
 @singledispatch
-def changes(release: Release) -> list[Small]:  # noqa: ARG001  (each form has its own)
+def changes(release: Release) -> list[Small]:
     """Return what became more general or lost its links most; nothing where items are as they were.
 
     >>> from setveil import TransactionTable

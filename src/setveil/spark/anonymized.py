@@ -51,6 +51,6 @@ class DistributedAnonymization:
 
 def kept(frame: DataFrame) -> DataFrame:
     """Keep what is costly to compute, in memory and on disk, until the session ends."""
-    from pyspark import StorageLevel  # noqa: PLC0415  (an extra)
+    from pyspark import StorageLevel
 
     return frame.persist(StorageLevel.MEMORY_AND_DISK)

@@ -72,7 +72,7 @@ class Nodes(NamedTuple):
 
     def rows(self, batch: Batch) -> tuple[Int64Array, Int32Array]:
         """Return records as sorted rows of the ranks of their open nodes."""
-        from setveil.kernels.apriori_km import rows_of_ranks  # noqa: PLC0415  (numba on demand)
+        from setveil.kernels.apriori_km import rows_of_ranks
 
         offsets, leaves = sorted_rows(
             batch.offsets, self.leaf[batch.items], len(self.parents), bags=True
@@ -248,7 +248,7 @@ class _Search:
 
 
 def _filled(table: DistributedTable) -> int:
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     with spoken_errors():
         return table.frame.where(sql.size(ITEMS) > 0).count()
@@ -266,7 +266,7 @@ def count_nodes(batch: Batch, nodes: Broadcast[Nodes]) -> Int64Array:
 
 def count_pairs(batch: Batch, wave: Wave) -> Int32Array:
     """Count the pairs of a wave."""
-    from setveil.kernels.km_counts import wave_pairs  # noqa: PLC0415
+    from setveil.kernels.km_counts import wave_pairs
 
     nodes = wave.nodes.value
     counts: Int32Array = wave_pairs(
@@ -277,7 +277,7 @@ def count_pairs(batch: Batch, wave: Wave) -> Int32Array:
 
 def count_costs(batch: Batch, wave: Wave) -> Int64Array:
     """Count the places that searches under two nodes read."""
-    from setveil.kernels.km_counts import tail_costs  # noqa: PLC0415
+    from setveil.kernels.km_counts import tail_costs
 
     nodes = wave.nodes.value
     costs: Int64Array = tail_costs(
@@ -289,9 +289,9 @@ def count_costs(batch: Batch, wave: Wave) -> Int64Array:
 
 def send_tails(batch: Batch, wave: Wave, bounds: Int64Array) -> pa.Table:
     """Return what each part of the search reads of the records."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
-    from setveil.kernels.km_counts import cut_tails  # noqa: PLC0415
+    from setveil.kernels.km_counts import cut_tails
 
     nodes = wave.nodes.value
     part, head, offsets, items = cut_tails(
@@ -309,9 +309,9 @@ def send_tails(batch: Batch, wave: Wave, bounds: Int64Array) -> pa.Table:
 
 def list_rare(table: pa.Table, wave: Wave, bounds: Int64Array, size: int, k: int) -> pa.Table:
     """Return the rare sets of one part: the first node's row, the others' places, the support."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    from setveil.kernels.km_counts import rare_sets  # noqa: PLC0415
+    from setveil.kernels.km_counts import rare_sets
 
     nodes = wave.nodes.value
     part = table["part"][0].as_py()

@@ -174,7 +174,7 @@ def reassociate(
 
 def attack_blocks(table: pa.Table, shared: Broadcast[Knowledge]) -> pa.Table:
     """Attack some blocks one after the other (on a worker)."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     found, refused, noted = [], [], []
     for place in range(len(table)):

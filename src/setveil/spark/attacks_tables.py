@@ -243,7 +243,7 @@ def _known(
 
 
 def _attacked(seen: DataFrame, shared: Broadcast[Knowledge]) -> DataFrame:
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     cells = seen.select(sql.explode("groups").alias(GROUP), RECORD, "context", "shown")
     return apply_groups(cells, GROUP, partial(attack_table, shared=shared), TABLES)
@@ -251,8 +251,8 @@ def _attacked(seen: DataFrame, shared: Broadcast[Knowledge]) -> DataFrame:
 
 def _exchanged(seen: DataFrame, rng: np.random.Generator) -> DataFrame:
     """Hand the contexts on between records, in the circle in which the attack here does."""
-    import pyarrow as pa  # noqa: PLC0415
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    import pyarrow as pa
+    from pyspark.sql import functions as sql
 
     with spoken_errors():
         having = np.sort(seen.where("shown > 0").select(RECORD).toArrow()[RECORD].to_numpy())
@@ -277,7 +277,7 @@ def _exchanged(seen: DataFrame, rng: np.random.Generator) -> DataFrame:
 
 def see(table: pa.Table, shared: Broadcast[Knowledge]) -> pa.Table:
     """Return what records show: their generalized items, and what is known of those in clear."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     known = shared.value
     batch = rows_of(table[ITEMS])
@@ -303,7 +303,7 @@ def _kept(batch: Batch, chosen: npt.NDArray[np.bool_]) -> Batch:
 
 def attack_table(cells: pa.Table, shared: Broadcast[Knowledge]) -> pa.Table:
     """Attack the table of one generalized item."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     known = shared.value
     cells = cells.sort_by(RECORD)

@@ -62,7 +62,7 @@ def lists_of(offsets: Int64Array, items: Int32Array) -> pa.ListArray:
     >>> lists_of(np.array([0, 2, 2]), np.array([3, 5], dtype=np.int32)).to_pylist()
     [[3, 5], []]
     """
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     return pa.ListArray.from_arrays(
         pa.array(offsets.astype(np.int32)), pa.array(np.ascontiguousarray(items))
@@ -172,7 +172,7 @@ class _Merged:
 
 def _pickled(results: Iterator[Any], merge: Callable[[Any, Any], Any]) -> Iterator[pa.RecordBatch]:
     """Merge results one after the other; yield the whole, or nothing if there are none."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     nothing = object()
     total: Any = nothing
@@ -185,7 +185,7 @@ def _pickled(results: Iterator[Any], merge: Callable[[Any, Any], Any]) -> Iterat
 
 def _tables(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """Yield tables of at most `rows` rows in one piece each."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
     size = 0

@@ -64,7 +64,7 @@ class DistributedChunks:
     @cached_property
     def n_records(self) -> int:
         """Number of records: counted on the first call."""
-        from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+        from pyspark.sql import functions as sql
 
         size = sql.aggregate("sizes", sql.lit(0), lambda total, one: total + one)
         with spoken_errors():
@@ -90,7 +90,7 @@ class DistributedChunks:
     @classmethod
     def from_names(cls, frame: DataFrame) -> DistributedChunks:
         """Return the blocks of a frame in which items and terms are names."""
-        from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+        from pyspark.sql import functions as sql
 
         with spoken_errors():
             each = sql.explode(sql.array_distinct(sql.concat("items", "terms")))
@@ -118,8 +118,8 @@ def assembled(blocks: pa.Table, names: Sequence[str]) -> DisassociatedRelease:
 
 def number_names(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table:
     """Replace the names of items and terms by numbers; their order stays (runs on a worker)."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     known = pa.array(names.value, pa.string())
     for name in NAMED:
@@ -133,7 +133,7 @@ def number_names(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table
 
 def blocks_of(release: DisassociatedRelease, numbers: Int32Array | None = None) -> pa.Table:
     """Return the blocks of a release as rows; `numbers` are those of its items elsewhere."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     columns = block_lists(release)
     if numbers is not None:

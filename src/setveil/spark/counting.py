@@ -88,7 +88,7 @@ class DistributedCorpus:
         -----
         Spark keeps the words, in memory and on disk, until :meth:`forget`.
         """
-        from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+        from pyspark.sql import functions as sql
 
         if text not in frame.columns:
             raise InputError(
@@ -109,7 +109,7 @@ class DistributedCorpus:
     @property
     def silent(self) -> int:
         """Number of documents without words."""
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import functions as sql
 
         with spoken_errors():
             return self.frame.where(sql.size(WORDS) == 0).count()
@@ -120,7 +120,7 @@ class DistributedCorpus:
 
     def spellings(self) -> tuple[Spellings, dict[str, npt.NDArray[Any]]]:
         """Return the different spellings, and the arrays of an index that tell about them."""
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import functions as sql
 
         with spoken_errors():
             each = self.frame.select(sql.explode(sql.array_distinct(WORDS)).alias("form"))
@@ -186,8 +186,8 @@ class DistributedCorpus:
 
     def _numbered(self) -> DataFrame:
         """Give documents numbers: file after file, in each by place."""
-        from pyspark.sql import Window  # noqa: PLC0415
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import Window
+        from pyspark.sql import functions as sql
 
         within = sql.row_number().over(Window.partitionBy(FILE).orderBy(PLACE)) - 1
         with spoken_errors():
@@ -203,7 +203,7 @@ class DistributedCorpus:
 
 def _document_starts(documents: DataFrame) -> Int64Array:
     """Return where documents begin: one place stays empty after each."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     with spoken_errors():
         found = documents.select(DOCUMENT, sql.size(WORDS).alias("length")).toArrow()
@@ -224,8 +224,8 @@ def _names(arrays: dict[str, npt.NDArray[Any]]) -> tuple[str, ...]:
 
 def find_words(table: pa.Table) -> pa.Table:
     """Find the words of texts, all of a batch at once."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     words = pa.array(words_of_many(table[TEXT].to_pylist()), pa.string())
     is_end = pc.equal(words, END)
@@ -237,8 +237,8 @@ def find_words(table: pa.Table) -> pa.Table:
 
 def _word_rows(table: pa.Table, known: Spellings) -> tuple[Int64Array, npt.NDArray[np.int32]]:
     """Return the documents of a batch as compressed rows of numbers of words."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     lists = table[WORDS].combine_chunks()
     offsets = lists.offsets.to_numpy().astype(np.int64)
@@ -249,7 +249,7 @@ def _word_rows(table: pa.Table, known: Spellings) -> tuple[Int64Array, npt.NDArr
 
 def number_words(table: pa.Table, known: Broadcast[Spellings]) -> pa.Table:
     """Return documents as sets of numbers of words."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     width = int(known.value.word_of.max()) + 1
     return pa.table({"items": lists_of(*sorted_rows(*_word_rows(table, known.value), width))})
@@ -259,7 +259,7 @@ def place_tokens(
     table: pa.Table, known: Broadcast[Spellings], starts: Broadcast[Int64Array]
 ) -> pa.Table:
     """Return each word of documents with its document and its place in the corpus."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     offsets, words = _word_rows(table, known.value)
     document = table[DOCUMENT].to_numpy()
@@ -282,7 +282,7 @@ class Packed:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each batch: bytes, as they stand in the file."""
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         before = (-1, -1)
         for batch in batches:
@@ -318,7 +318,7 @@ def _write(
     singulars: bool,
 ) -> None:
     """Bring the sorted pieces here one after the other, and write the file."""
-    from pyspark import StorageLevel  # noqa: PLC0415
+    from pyspark import StorageLevel
 
     n_words = len(arrays["word_forms"])
     counts = {name: np.zeros(n_words, dtype=np.int64) for name in ("occurrences", "held")}

@@ -38,7 +38,7 @@ def read_documents(
     paths: Sequence[str],
     engine: Spark | None = None,
     *,
-    format: str | None = None,  # noqa: A002  (as in setveil.text.documents)
+    format: str | None = None,
     text_field: str | None = None,
     delimiter: str | None = None,
     on_error: str = "raise",
@@ -98,7 +98,7 @@ def _guessed(path: str) -> str:
 
 def _in_order(frame: DataFrame, first: int) -> tuple[DataFrame, int]:
     """Give files, and blocks of files, numbers in the order in which one machine reads them."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     with spoken_errors():  # where rows come from: no content is read for it
         found = [tuple(row) for row in frame.select(PATH, BLOCK).distinct().collect()]
@@ -125,7 +125,7 @@ def _walk(path: str) -> list[tuple[int, str]]:
 
 def _metadata(*, lines: bool = True) -> list[Column]:
     """Return where a row of a file comes from."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     block = sql.col("_metadata.file_block_start") if lines else sql.lit(0).cast("bigint")
     return [
@@ -136,7 +136,7 @@ def _metadata(*, lines: bool = True) -> list[Column]:
 
 
 def _files(session: SparkSession, path: str, *_: Any) -> DataFrame:  # noqa: ANN401
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     files = reader_of(session, path).format("binaryFile").option("recursiveFileLookup", "true")
     found = files.load(place_of(path))
@@ -146,7 +146,7 @@ def _files(session: SparkSession, path: str, *_: Any) -> DataFrame:  # noqa: ANN
 def _json_lines(
     session: SparkSession, path: str, field: str | None, _: str | None, on_error: str
 ) -> DataFrame:
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     lines = reader_of(session, path).text(place_of(path)).select(*_metadata(), "value")
     lines = lines.where(sql.trim("value") != "")
@@ -189,7 +189,7 @@ def _parquet(session: SparkSession, path: str, field: str | None, *_: Any) -> Da
 
 
 def _column(frame: DataFrame, path: str, field: str | None) -> DataFrame:
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     wanted = TEXT_FIELDS if field is None else (field.lower(),)
     by_name = {name.lower(): name for name in frame.columns}
@@ -208,7 +208,7 @@ def _column(frame: DataFrame, path: str, field: str | None) -> DataFrame:
 
 def read_texts(table: pa.Table) -> pa.Table:
     """Return the files of a batch that are text, decoded; others are left out."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     texts, kept = [], []
     contents = zip(table[PATH].to_pylist(), table[TEXT].to_pylist(), strict=True)
@@ -227,8 +227,8 @@ def read_texts(table: pa.Table) -> pa.Table:
 
 def strip_tags(table: pa.Table) -> pa.Table:
     """Return the texts of a batch, those that are HTML without their tags."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     written = pc.fill_null(table[TEXT], "")
     texts = written.to_pylist()

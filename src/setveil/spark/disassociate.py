@@ -235,8 +235,8 @@ def _split(table: DistributedTable, splitting: Splitting, live: list[Part]) -> N
 
 def _top_items(table: DistributedTable, route: Route, live: list[Part], number: int) -> list[Tops]:
     """Return for each live part its most frequent items that are not used, with their counts."""
-    from pyspark.sql import Window  # noqa: PLC0415  (an extra)
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sql
 
     counted = table.map(partial(count_part_items, route=route), "part int, item int, n bigint")
     total = counted.groupBy("part", "item").agg(sql.sum("n").alias("n"))
@@ -253,7 +253,7 @@ def _top_items(table: DistributedTable, route: Route, live: list[Part], number: 
 
 
 def _bare(table: DistributedTable) -> int:
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     with spoken_errors():
         return table.frame.where(sql.size(ITEMS) == 0).count()
@@ -270,14 +270,14 @@ class Route(NamedTuple):
 
     def parts(self, batch: Batch) -> Int64Array:
         """Return the place of each record's part among the live ones, or -1."""
-        from setveil.kernels.buckets import route_by_items  # noqa: PLC0415  (numba on demand)
+        from setveil.kernels.buckets import route_by_items
 
         return self.place[route_by_items(*batch, *self.tests.value)]
 
 
 def count_part_items(batch: Batch, route: Route) -> pa.Table:
     """Count the items of live parts."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     part = np.repeat(route.parts(batch), np.diff(batch.offsets))
     width = np.int64(batch.items.max(initial=0) + 1)
@@ -292,9 +292,9 @@ def count_part_items(batch: Batch, route: Route) -> pa.Table:
 
 def count_masks(batch: Batch, route: Route, tops: Int64Array) -> pa.Table:
     """Count which of the top items of live parts records hold together."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    from setveil.kernels.buckets import item_masks  # noqa: PLC0415
+    from setveil.kernels.buckets import item_masks
 
     part = route.parts(batch)
     mask = item_masks(*batch, part, tops)[part >= 0]
@@ -310,10 +310,10 @@ def count_masks(batch: Batch, route: Route, tops: Int64Array) -> pa.Table:
 
 def send(batch: Batch, tests: Broadcast[Tests]) -> pa.Table:
     """Add the part of each record."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    from setveil.kernels.buckets import route_by_items  # noqa: PLC0415
-    from setveil.spark.batches import lists_of  # noqa: PLC0415
+    from setveil.kernels.buckets import route_by_items
+    from setveil.spark.batches import lists_of
 
     part = route_by_items(*batch, *tests.value).astype(np.int32)
     return pa.table({"part": part, ITEMS: lists_of(*batch)})

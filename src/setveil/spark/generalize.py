@@ -110,7 +110,7 @@ def bucketed(
 
 def send(table: pa.Table, buckets: Buckets) -> pa.Table:
     """Add the bucket of each record."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     bucket = buckets.route(*rows_of(table[ITEMS]))
     return table.append_column("bucket", pa.array(bucket.astype(np.int32)))
@@ -118,7 +118,7 @@ def send(table: pa.Table, buckets: Buckets) -> pa.Table:
 
 def solve(table: pa.Table, method: Bucketed, shared: Broadcast[Shared]) -> pa.Table:
     """Anonymize one bucket; records come back as nodes of the whole tree."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     vocabulary, tree = shared.value
     offsets, items = rows_of(table[ITEMS])

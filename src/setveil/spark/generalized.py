@@ -151,7 +151,7 @@ class DistributedGeneralized:
 
 def renumber(table: pa.Table, place: Broadcast[Int32Array], *, ordered: bool = True) -> pa.Table:
     """Give the numbers of rows other ones; sort the rows unless their order stays."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     offsets, items = rows_of(table[ITEMS])
     other = place.value[items]

@@ -312,7 +312,7 @@ def _joined(
     taxonomy: Taxonomy,
 ) -> Int64Array:
     """Count the original items below each published node, record by record."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     theirs = original.frame.withColumnsRenamed({ITEMS: BEHIND, RECORD: "original"})
     if isinstance(key, Key):

@@ -126,7 +126,7 @@ def _remove_for_good(staged: Path) -> None:
 
 def _write_records(release: DistributedGeneralized, staged: Path) -> tuple[int, int]:
     """Write records as lists of ids; return how many records and published items there are."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     ids = release.frame.sparkSession.sparkContext.broadcast(release.tree.ids)
     parts = release.records // PART + 1
@@ -140,7 +140,7 @@ def _write_records(release: DistributedGeneralized, staged: Path) -> tuple[int, 
 
 def _write_chunks(release: DistributedChunks, staged: Path) -> tuple[int, int]:
     """Write blocks of clusters; return how many records and published items there are."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     frame = release.frame
     total = [sql.count("*"), *(sql.sum(sql.size(name)) for name in NAMED)]

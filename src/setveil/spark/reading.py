@@ -27,9 +27,9 @@ def read_distributed(
     path: str,
     engine: Spark | None = None,
     *,
-    format: str | None = None,  # noqa: A002  (as in setveil.read)
+    format: str | None = None,
     delimiter: str = ",",
-    id: str | None = None,  # noqa: A002
+    id: str | None = None,
     item: str | None = None,
     on_error: str = "raise",
 ) -> DistributedTable:
@@ -88,7 +88,7 @@ def _from_parquet(
     where: str,
     on_error: str,
 ) -> DistributedTable:
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     kinds = dict(frame.dtypes)
     lists = [name for name, kind in kinds.items() if kind.startswith("array<")]
@@ -141,7 +141,7 @@ def _check_kind(column: str, kind: str, where: str) -> None:
 
 def _without(frame: DataFrame, column: str, wrong: Column, said: str, on_error: str) -> DataFrame:
     """Leave out rows that are wrong, or stop at the first when it is read."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     if on_error == "skip":
         return frame.where(~wrong)
@@ -150,7 +150,7 @@ def _without(frame: DataFrame, column: str, wrong: Column, said: str, on_error: 
 
 
 def _numbers() -> Column:
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     line = sql.col("value")
     said = _line_said("this line is not numbers", line, "check it, or its --format")
@@ -159,9 +159,9 @@ def _numbers() -> Column:
 
 
 def _names(delimiter: str) -> Column:
-    import re  # noqa: PLC0415
+    import re
 
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     line = sql.rtrim(sql.col("value"), sql.lit("\r"))
     parts = sql.transform(
@@ -174,7 +174,7 @@ def _names(delimiter: str) -> Column:
 
 def _line_said(what: str, line: Column, fix: str) -> Column:
     """Return what an error says about a line of a file."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     return sql.concat(
         sql.lit("InputError: "),
@@ -186,6 +186,6 @@ def _line_said(what: str, line: Column, fix: str) -> Column:
 
 
 def _without_empty(names: Column) -> Column:
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     return sql.filter(names.cast("array<string>"), lambda name: name != "")

@@ -330,7 +330,7 @@ def _longer(first: Int64Array, second: Int64Array) -> Int64Array:
 
 def _single(table: DistributedTable, sizes: Sequence[int], m: int, width: int) -> float:
     """Return the chances of all records to be single, added up: itemsets are counted."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     function = _Itemsets(tuple(sizes), m, width)
     sets = map_batches(table.frame, function, "size int, itemset bigint, chance double", rows=1024)
@@ -351,7 +351,7 @@ class _Itemsets:
     width: int
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         offsets, items = rows_of(table[ITEMS])
         records = Records(offsets=offsets, items=items.astype(np.int64), width=self.width)

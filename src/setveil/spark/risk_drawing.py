@@ -39,7 +39,7 @@ def numbered(table: DistributedTable) -> DistributedTable:
     Where they already are, as those of a stored release or of :meth:`DistributedTable.from_table`,
     they keep them. Otherwise they are counted where they lie, and Spark keeps the numbers.
     """
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     kind = dict(table.frame.dtypes).get(RECORD, "")
     if kind in {"int", "bigint"}:
@@ -69,7 +69,7 @@ def numbered(table: DistributedTable) -> DistributedTable:
 
 def rows_at(table: DistributedTable, numbers: Sequence[int]) -> dict[int, Int32Array]:
     """Return the items of some records of a table that :func:`numbered` gave."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     wanted = sorted(set(numbers))
     if not wanted:
@@ -99,7 +99,7 @@ def draw_queries(
     count, sizes
         How many, and of which sizes.
     """
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     with spoken_errors():  # the numbers of records without items: nothing else comes here
         empty = table.frame.where(sql.size(ITEMS) == 0).select(RECORD).toArrow()[RECORD]
@@ -181,7 +181,7 @@ class _Pairs:
 
 def pairs_held(batch: Batch, place: Broadcast[Int64Array], width: int) -> npt.NDArray[np.bool_]:
     """Return which of the chosen items some record of a batch holds together (on a worker)."""
-    from setveil.kernels.pairs import row_pairs  # noqa: PLC0415  (numba on demand)
+    from setveil.kernels.pairs import row_pairs
 
     at = place.value[batch.items]
     kept = at >= 0

@@ -74,7 +74,7 @@ def ranked_rows(batch: Batch, rank: Int64Array, *, secrets: bool = False) -> Bat
 
 def split_rows(batch: Batch, routes: Routes, *, secrets: bool = False) -> pa.Table:
     """Return the part and the cut record for each record and part that it goes to."""
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
+    import pyarrow as pa
 
     offsets, items = ranked_rows(batch, routes.rank.value)
     lengths = np.diff(offsets)

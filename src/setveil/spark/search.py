@@ -109,7 +109,7 @@ def count_part(
     most: int,
 ) -> pa.Table:
     """Search one part: sets that begin with one of its items (runs on a worker)."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     number = table["part"][0].as_py()
     offsets, items = rows_of(table[ITEMS])
@@ -254,9 +254,9 @@ def mole_part(
     promise: Coherence,
 ) -> pa.Table:
     """Search one part for moles that begin with one of its items (runs on a worker)."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    from setveil.kernels.coherence_check import (  # noqa: PLC0415  (numba on demand)
+    from setveil.kernels.coherence_check import (
         FOUND,
         SETS,
         SIZE,

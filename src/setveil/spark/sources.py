@@ -106,8 +106,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _check_columns(files: list[Path]) -> None:
-    import pyarrow as pa  # noqa: PLC0415  (an extra)
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     first = None
     for path in files:

@@ -114,7 +114,7 @@ def _read(folder: Path, manifest: Manifest, engine: Spark) -> DataFrame:
 
 def _places(frame: DataFrame, *columns: str) -> int:
     """Return how many names the lists of some columns hold."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     with spoken_errors():
         sums = frame.select(*(sql.sum(sql.size(name)) for name in columns)).collect()[0]
@@ -123,7 +123,7 @@ def _places(frame: DataFrame, *columns: str) -> int:
 
 def _check_names(folder: Path, lines: DataFrame) -> None:
     """Refuse records with names that are missing."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415
+    from pyspark.sql import functions as sql
 
     if lines.dtypes != [(ITEMS, "array<string>")]:
         raise ReleaseError("a part of the data must have the column items", where=str(folder))

@@ -89,7 +89,7 @@ class DistributedTable:
         cls,
         frame: DataFrame,
         *,
-        id: str | None = None,  # noqa: A002  (as in TransactionTable.from_frame)
+        id: str | None = None,
         item: str = ITEMS,
         bags: bool = False,
     ) -> DistributedTable:
@@ -107,7 +107,7 @@ class DistributedTable:
         bags
             Keep items that a record holds several times as often as it holds them.
         """
-        from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+        from pyspark.sql import functions as sql
 
         kinds = dict(frame.dtypes)
         for column in filter(None, (id, item)):
@@ -133,7 +133,7 @@ class DistributedTable:
     @classmethod
     def _numbered(cls, lists: DataFrame, *, bags: bool) -> DistributedTable:
         """Give the items of lists of texts the numbers of the sorted vocabulary."""
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import functions as sql
 
         # What a function gives back is matched by the order of the columns.
         lists = lists.select(ITEMS, *(name for name in lists.columns if name == RECORD))
@@ -160,7 +160,7 @@ class DistributedTable:
 
         The column ``record`` is the place of the record in `table`.
         """
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
+        import pyarrow as pa
 
         if not bags and np.any(table._steps() == 0):  # noqa: SLF001  (the class next door)
             raise ParameterError("a record holds an item twice", fix="pass bags=True")
@@ -246,7 +246,7 @@ class DistributedTable:
 
     def length_counts(self) -> Int64Array:
         """Return how many records have 0, 1, 2 and so on items."""
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import functions as sql
 
         with spoken_errors():
             found = self.frame.groupBy(sql.size(ITEMS).alias("length")).count().toArrow()
@@ -258,7 +258,7 @@ class DistributedTable:
     @cached_property
     def longest(self) -> int:
         """The greatest number of items of a record."""
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import functions as sql
 
         with spoken_errors():
             return int(self.frame.select(sql.max(sql.size(ITEMS))).collect()[0][0] or 0)
@@ -319,7 +319,7 @@ class DistributedTable:
         """Return the table as sets: an item counts once in a record."""
         if not self.bags:
             return self
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import functions as sql
 
         frame = self.frame.withColumn(ITEMS, sql.array_distinct(ITEMS))
         return replace(self, frame=frame, bags=False)
@@ -333,7 +333,7 @@ class DistributedTable:
             Columns ``first`` and ``second`` (item numbers, the lower first) and ``count``, for
             all pairs that occur in at least `least` records; distributed, not collected.
         """
-        from pyspark.sql import functions as sql  # noqa: PLC0415
+        from pyspark.sql import functions as sql
 
         width = max(self.n_items, 1)
         pairs = self.distinct().map(
@@ -358,8 +358,8 @@ def count_items(frame: DataFrame, n_items: int) -> Int64Array:
 
 def number_items(table: pa.Table, names: Broadcast[tuple[str, ...]], *, bags: bool) -> pa.Table:
     """Replace names by their places in the vocabulary; sort rows, merge repetitions."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     lists = table[ITEMS].combine_chunks()
     offsets = lists.offsets.to_numpy().astype(np.int64)
@@ -390,7 +390,7 @@ def sorted_rows(
 
 def name_items(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table:
     """Replace numbers by names."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     rows = rows_of(table[ITEMS])
     texts = pa.array(names.value, pa.string()).take(pa.array(rows.items))
@@ -409,9 +409,9 @@ def drop_items(table: pa.Table, gone: Broadcast[npt.NDArray[np.bool_]]) -> pa.Ta
 
 def pairs_of_rows(batch: Batch, width: int) -> pa.Table:
     """Count the pairs of a batch; a pair is ``first * width + second``."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    from setveil.kernels.pairs import row_pairs  # noqa: PLC0415  (numba on demand)
+    from setveil.kernels.pairs import row_pairs
 
     pairs, counts = np.unique(row_pairs(*batch, width), return_counts=True)
     return pa.table({"pair": pairs, "count": counts.astype(np.int64)})

@@ -94,7 +94,7 @@ def _plain(table: DistributedTable) -> PublishedRows:
 
 
 def _k_anonymity(guarantee: KAnonymity, table: DistributedTable, names: tuple[str, ...]) -> Verdict:
-    from pyspark.sql import functions as sql  # noqa: PLC0415  (an extra)
+    from pyspark.sql import functions as sql
 
     counts = table.frame.groupBy(ITEMS).count()
     is_rare = sql.col("count") < guarantee.k

@@ -126,7 +126,7 @@ def anatomize(
     ----------
     X. Xiao, Y. Tao: Anatomy: Simple and Effective Privacy Preservation, VLDB 2006.
     """
-    import polars as pl  # noqa: PLC0415  (only on demand)
+    import polars as pl
 
     if sensitive == COUNT:
         raise InputError(
@@ -188,7 +188,7 @@ def permute(
     Q. Zhang, N. Koudas, D. Srivastava, T. Yu: Aggregate query answering on anonymized tables,
     ICDE 2007 (who ask for l different values and the spread).
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     generator = np.random.default_rng() if rng is None else rng
     if not is_number(spread) or not 0 <= spread < float("inf"):
@@ -211,7 +211,7 @@ def _grouped(
     rng: np.random.Generator | None,
 ) -> tuple[pl.DataFrame, Int64Array, Int64Array]:
     """Return the table sorted, the order it had, and the group of each row, or say why not."""
-    from setveil.anonymize.anatomy import spread  # noqa: PLC0415  (compiled code)
+    from setveil.anonymize.anatomy import spread
 
     check_degree("l", l)
     as_polars(frame, [sensitive])

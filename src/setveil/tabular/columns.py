@@ -51,7 +51,7 @@ def whole_table(frame: Any) -> pl.DataFrame:  # noqa: ANN401  (polars, pandas or
 
 def unsigned_zeros(table: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose zeros have no sign."""
-    import polars as pl  # noqa: PLC0415  (only on demand)
+    import polars as pl
 
     floats = [name for name, kind in table.schema.items() if kind.is_float()]
     # Adding 0.0 would do by the rules of floats, but polars leaves that out.
@@ -67,7 +67,7 @@ def unsigned_zeros(table: pl.DataFrame) -> pl.DataFrame:
 
 def plain_kind(name: str, kind: pl.DataType) -> None:
     """Refuse a column whose cells cannot be published as single texts."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     if kind.is_nested():
         raise InputError(
@@ -115,7 +115,7 @@ def distinct_values(column: pl.Series) -> tuple[list[Any], Int64Array]:
     >>> values, places.tolist()
     ([None, 1, 2], [2, 0, 1])
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     plain_kind(column.name, column.dtype)
     if column.dtype.is_float():
@@ -145,7 +145,7 @@ def exact_times(column: pl.Series) -> pl.Series:
     >>> exact_times(pl.Series([1, 5_000_000_000]).cast(pl.Datetime("ns"))).to_list()
     ['1970-01-01 00:00:00.000000001', '1970-01-01 00:00:05']
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     if not column.dtype.is_temporal():
         return column

@@ -51,7 +51,7 @@ def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) ->
     ...     read_frame(file).rows()
     [(35, '02138'), (None, '02139')]
     """
-    import polars as pl  # noqa: PLC0415  (only on demand)
+    import polars as pl
 
     where = shown_name(path)
     with Source(path) as source:
@@ -105,7 +105,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     ...     file.read_text()
     'Age,Sex\n[30-40),F\n,M\n'
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     ending = PurePath(path).suffix.lower()
     buffer = io.BytesIO()
@@ -157,7 +157,7 @@ def _check_shape(content: bytes, separator: str, where: str) -> None:
 
 def _numbers(column: pl.Series) -> pl.Series:
     """Return a column of texts as numbers, if every one of them is written as a number."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     kinds: list[tuple[str, Any]] = [(WHOLE, pl.Int64), (DECIMAL, pl.Float64)]
     if column.null_count() < len(column):
@@ -172,7 +172,7 @@ def _loses(column: pl.Series) -> bool:
 
     Long ones are codes of cards and accounts more often than numbers.
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     texts = column.drop_nulls().unique()
     short = (texts.str.len_bytes() <= SAFE) & ~texts.str.contains("[eE]")

@@ -25,7 +25,7 @@ def item_sets(column: pl.Series) -> list[tuple[str, ...]]:
     >>> item_sets(pl.Series("visits", ["flu|cold", ""]))
     [('cold', 'flu'), ()]
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     kind = column.dtype
     inner = kind.inner if isinstance(kind, pl.List | pl.Array) else kind

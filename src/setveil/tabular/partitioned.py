@@ -67,7 +67,7 @@ def publish(
     >>> done.frame.rows(), done.classes.tolist(), done.key.tolist()
     ([('[30-40)', 'flu'), ('[30-40)', 'hiv')], [0, 0], [0, 1])
     """
-    import polars as pl  # noqa: PLC0415  (only on demand)
+    import polars as pl
 
     changed = table.with_columns(
         pl.Series(name, list(labels), dtype=pl.String) for name, labels in quasi.items()
@@ -91,7 +91,7 @@ def by_content(table: pl.DataFrame) -> Int64Array:
     >>> by_content(pl.DataFrame({"a": [2, 1, 1], "b": ["x", "z", "y"]})).tolist()
     [2, 1, 0]
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     numbered = table.select(pl.struct(pl.all()).arg_sort())
     order: Int64Array = numbered.to_series().to_numpy().astype(np.int64)
@@ -105,7 +105,7 @@ def content_ranks(table: pl.DataFrame) -> Int64Array:
     >>> content_ranks(pl.DataFrame({"a": [2, 1, 1], "b": ["x", "z", "z"]})).tolist()
     [1, 0, 0]
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     order = by_content(table)
     ranks = np.empty(len(order), dtype=np.int64)

@@ -27,7 +27,7 @@ def patients() -> pl.DataFrame:
     >>> patients().rows()[0]
     ('Engineer', 'Male', 35, 'Hepatitis')
     """
-    import polars as pl  # noqa: PLC0415  (only on demand)
+    import polars as pl
 
     return pl.DataFrame(
         [

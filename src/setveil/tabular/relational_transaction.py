@@ -236,7 +236,7 @@ def _published(
 
 
 def _list_column(name: str, sets: Sequence[tuple[str, ...]]) -> pl.Series:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     return pl.Series(name, [list(items) for items in sets], dtype=pl.List(pl.String))
 

@@ -67,7 +67,7 @@ class QueryLog:
                 yield from self._parsed(source)
 
     def _parsed(self, source: Source) -> Iterator[pl.DataFrame]:
-        import polars as pl  # noqa: PLC0415  (only when a log is read)
+        import polars as pl
 
         # Without quotes a line is a row, wherever the blocks end. With them a field may hold line
         # ends, so that the text is needed as a whole.

@@ -228,7 +228,7 @@ def _collected(
     log: QueryLog, per: str, gap_minutes: float, met: dict[str, int], progress: Progress | None
 ) -> pl.DataFrame:
     """Return ``user``, ``record`` and ``query``, each combination once."""
-    import polars as pl  # noqa: PLC0415  (only when a log is read)
+    import polars as pl
 
     clean = pl.col("query").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
     parts = []
@@ -264,7 +264,7 @@ def _collected(
 
 def _times(column: pl.Expr) -> pl.Expr:
     """Return texts as times, in whatever of the usual ways they are written."""
-    import polars as pl  # noqa: PLC0415  (only when a log is read)
+    import polars as pl
 
     plain = column.str.strip_chars().str.replace(r"\s*(?:Z|UTC)$", "")
     written = [
@@ -291,8 +291,8 @@ def query_items(
     >>> query_items(["accent marks", "body mass index", "the"])
     [['accent mark'], ['body mass', 'index'], []]
     """
-    from setveil.text.inflection import known_singular  # noqa: PLC0415  (not for whole queries)
-    from setveil.text.stop_words import STOP_WORDS  # noqa: PLC0415
+    from setveil.text.inflection import known_singular
+    from setveil.text.stop_words import STOP_WORDS
 
     if items == "queries":
         return [[query] for query in queries]
@@ -325,8 +325,8 @@ def _extracted(
     workers: int | None,
 ) -> Iterator[tuple[list[int], list[list[str]]]]:
     """Yield batches of places with the items of their queries, here or from processes."""
-    from setveil.text.extractor import Extractor  # noqa: PLC0415
-    from setveil.text.processes import Processes, cores  # noqa: PLC0415
+    from setveil.text.extractor import Extractor
+    from setveil.text.processes import Processes, cores
 
     extractor = Extractor(method=method)
     wanted = cores() if workers is None else workers
@@ -345,7 +345,7 @@ def _table(
     asked: pl.DataFrame, texts: pl.Series, found: list[list[str]], words: frozenset[str] | None
 ) -> TransactionTable:
     """Return the records: of each, the items of its queries."""
-    import polars as pl  # noqa: PLC0415  (only when a log is read)
+    import polars as pl
 
     numbers: dict[str, int] = {}
     flat: list[int] = []

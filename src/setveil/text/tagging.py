@@ -50,7 +50,7 @@ def _textblob() -> Any:  # noqa: ANN401  (TextBlob has no types)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of TextBlob's own making, such as a file left open
         try:
-            from textblob import en  # noqa: PLC0415  (takes seconds: only when needed)
+            from textblob import en
         except ImportError:
             raise ParameterError(
                 "reading text needs the package textblob, which is not installed",
@@ -165,7 +165,7 @@ class SpacyTagger:
     @cached_property
     def _pipeline(self) -> Any:  # noqa: ANN401  (spaCy is not installed with setveil)
         try:
-            import spacy  # type: ignore[import-not-found]  # noqa: PLC0415
+            import spacy  # type: ignore[import-not-found]
         except ImportError:
             raise ParameterError(
                 f"the tagger {self.model!r} needs spaCy, which is not installed",

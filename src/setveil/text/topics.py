@@ -220,7 +220,7 @@ def _table_of(source: TransactionTable | Iterable[HasText | str]) -> Transaction
         return source
     if isinstance(source, str):
         raise InputError("this is one text, not several documents", fix="pass a list of texts")
-    from setveil.text.tokens import tokens  # noqa: PLC0415  (the tagger only for documents)
+    from setveil.text.tokens import tokens
 
     return TransactionTable.from_rows(
         tokens(each if isinstance(each, str) else each.text) for each in source
@@ -232,11 +232,11 @@ def _factors(
 ) -> tuple[FloatArray, FloatArray, bool]:
     """Return the two factors, rows of each summing to 1, and whether they had settled."""
     try:
-        from scipy.sparse import csr_matrix  # noqa: PLC0415  (takes seconds: only when needed)
-        from sklearn.decomposition import NMF  # noqa: PLC0415
-        from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
-        from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # noqa: PLC0415
+        from scipy.sparse import csr_matrix
+        from sklearn.decomposition import NMF
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.feature_extraction.text import TfidfTransformer
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ImportError:
         raise ParameterError(
             "topics need scikit-learn, which is not installed", fix="pip install 'setveil[text]'"

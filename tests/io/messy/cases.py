@@ -102,12 +102,12 @@ def add(kind: str, name: str, file: str, content: Content, **more: Any) -> None:
     )
 
 
-def clear(name: str, file: str, content: Content, format: Any, rows: Rows, **more: Any) -> None:  # noqa: A002
+def clear(name: str, file: str, content: Content, format: Any, rows: Rows, **more: Any) -> None:
     """Add a file that must be read."""
     add("clear", name, file, content, format=format, rows=rows, **more)
 
 
-def either(name: str, file: str, content: Content, format: Any, rows: Rows, **more: Any) -> None:  # noqa: A002
+def either(name: str, file: str, content: Content, format: Any, rows: Rows, **more: Any) -> None:
     """Add a file that is read as expected or leads to a question."""
     add("either", name, file, content, format=format, rows=rows, **more)
 

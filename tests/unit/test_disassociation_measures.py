@@ -17,7 +17,6 @@ from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import itemsets as measured_itemsets
 from setveil.measure.disassociation import pair_support_error, terms_lost
-from setveil.measure.images import certain_table
 from setveil.release import publish_groups, publish_recoded, publish_sets, publish_suppressed
 from setveil.release.disassociating import Plan, publish_disassociated
 
@@ -74,7 +73,7 @@ def test_certain_itemsets_are_those_inside_chunks(case, k):
     ]
     alone = [[term] for cluster in release.clusters for term in cluster.terms]
     counts = itemsets.supports([*inside, *alone], 3)
-    certain = itemsets.supports(certain_table(release, table), 3)
+    certain = itemsets.supports(release.certain_table(table), 3)
     assert certain == counts
     for itemset, count in counts.items():
         assert count <= release.support_bounds(itemset).low

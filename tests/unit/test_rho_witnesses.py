@@ -13,7 +13,7 @@ from setveil.anonymize import SuppressControl, rule_suppression
 from setveil.data import TransactionTable
 from setveil.guarantee import rho_rules
 from setveil.guarantee.rho_rules import Oracle
-from setveil.release.published import published_rows
+from setveil.release.views import published_rows
 
 HALF = Fraction(1, 2)
 

@@ -208,7 +208,7 @@ def test_published_rows_of_every_form():
     assert rows.offsets.tolist() == [0, 1, 3, 3, 4]
     assert rows.items.tolist() == [0, 0, 1, 1]
 
-    class Unknown:
+    class Unknown(Release):
         form = "unknown"
 
         def to_rows(self):

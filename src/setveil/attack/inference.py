@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache, singledispatch
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
 
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.linkage import KNOWLEDGE, SAMPLES, Targets, check_knowledge
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import FORMS
-from setveil.release.perturbed import PerturbedRelease
-from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.taxonomy import Taxonomy
+    import numpy as np
 
-MANY = 6
-"""Known items beyond which records are weighed one by one: the time of a count grows with 2^m."""
-UNKNOWN = 0.5
-"""The chance of an item about which a release says nothing: 1 bit is lacking."""
+    from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Release
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,11 +135,11 @@ class Inference:
 
     def run(
         self,
-        release: Any,  # noqa: ANN401  (any form; not all parts of it are in the protocol)
+        release: Release,
         *,
         targets: Targets,
         taxonomy: Taxonomy | None = None,
-        rng: np.random.Generator | None = None,  # nothing is drawn
+        rng: np.random.Generator | None = None,
         progress: Callable[..., None] | None = None,
     ) -> InferenceGuess:
         """Return for each target the chances of the items in question.
@@ -168,13 +161,13 @@ class Inference:
 
         @cache
         def is_shown(item: str) -> bool:
-            return bool(release.expected_support([item], taxonomy) > 0)
+            return release.expected_support([item], taxonomy) > 0
 
         @cache
         def chance(item: str, known: frozenset[str]) -> float:
             if not is_shown(item):
                 return 0.0
-            return item_chance(release, item, sorted(known), taxonomy=taxonomy)
+            return release.item_chance(item, sorted(known), taxonomy)
 
         chances = []
         for done, (known, asked) in enumerate(zip(targets.known, targets.asked, strict=True)):
@@ -192,22 +185,13 @@ class Inference:
         )
 
 
-@singledispatch
 def item_chance(
-    release: Any,  # noqa: ANN401
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,
+    release: Release, item: str, known: Iterable[str] = (), *, taxonomy: Taxonomy | None = None
 ) -> float:
     """Return the chance that somebody who is known to hold some items holds another one.
 
-    By ``expected_support`` of the form: of the records that hold the known items in a random
-    original, the share that also holds `item`. Where more than six items are known, or the form's
-    random originals never hold them together although they can (two members of one set), by the
-    weights of ``matches``: each record that may be the person's, with the chance of `item` in it.
-    Known items that the release does not publish tell nothing. Of an `item` that it does not
-    publish nothing is said, and the chance is ½.
+    By what the form says: see :meth:`Release.item_chance
+    <setveil.release.base.Release.item_chance>`.
 
     Parameters
     ----------
@@ -231,94 +215,4 @@ def item_chance(
     >>> round(item_chance(release, "hiv", ["gout"]), 3)
     0.333
     """
-    if release.support_bounds([item], taxonomy).high == 0:
-        return 0.0
-    if release.expected_support([item], taxonomy) <= 0:
-        return UNKNOWN
-    others = [each for each in dict.fromkeys(known) if each != item]
-    shown = [each for each in others if release.expected_support([each], taxonomy) > 0]
-    if len(shown) <= MANY:
-        whole = float(release.expected_support(shown, taxonomy))
-        part = float(release.expected_support([*shown, item], taxonomy))
-        if whole > 0 and (part > 0 or not release.support_bounds([*shown, item], taxonomy).high):
-            return min(max(part / whole, 0.0), 1.0)
-    candidates = release.matches(shown, taxonomy)
-    held = release.matches([item], taxonomy)
-    chances = np.zeros(len(release))
-    chances[held.records] = np.minimum(held.weights, 1.0)
-    total = candidates.weights.sum()
-    return float(candidates.weights @ chances[candidates.records] / total) if total > 0 else UNKNOWN
-
-
-@item_chance.register(DisassociatedRelease)
-def _in_chunks(
-    release: DisassociatedRelease,
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,  # nothing is generalized
-) -> float:
-    """Return the chance by the weights of the records that may hold all items in some world.
-
-    Clusters in which no world has them together count for nothing, unlike in
-    ``expected_support``, which places all pieces as if records could be empty.
-    """
-    if item not in release.vocabulary:
-        return 0.0
-    others = [each for each in dict.fromkeys(known) if each != item and each in release.vocabulary]
-    whole = float(release.matches(others).weights.sum())
-    if whole <= 0:
-        return UNKNOWN
-    return min(float(release.matches([*others, item]).weights.sum()) / whole, 1.0)
-
-
-@item_chance.register(SplitRelease)
-def _in_profiles(
-    release: SplitRelease,
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,
-) -> float:
-    """Return the chance that a candidate's profile shows the item, or another of the person's.
-
-    The other profiles of the person may be any: the item is as likely in them as in all.
-    """
-    bounds = release.support_bounds([item], taxonomy)
-    if item not in release.vocabulary:
-        return UNKNOWN if bounds.high else 0.0
-    found = release.matches(known, taxonomy)
-    shows = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
-    elsewhere = bounds.high / len(release)
-    return float(np.average(np.where(shows, 1.0, elsewhere), weights=found.weights))
-
-
-@item_chance.register(PerturbedRelease)
-def _in_randomized(
-    release: PerturbedRelease,
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,
-) -> float:
-    """Return the chance by Bayes' rule, from the estimated share of the item and each record.
-
-    A record that may be the person's shows the item or not; how much that tells is what the
-    mechanism says. Where it says nothing (β = ½), nothing is known.
-    """
-    if release.support_bounds([item], taxonomy).high == 0:
-        return 0.0
-    if release.channel.is_noise:
-        return UNKNOWN
-    share = min(max(release.expected_support([item], taxonomy) / max(len(release), 1), 0.0), 1.0)
-    found = release.matches([each for each in known if each != item], taxonomy)
-    if item in release.vocabulary:
-        shown = np.isin(found.records, release.records_of(release.vocabulary.number(item)))
-    else:
-        shown = np.zeros(len(found.records), dtype=bool)
-    added = float(release.channel.beta)
-    held = share * release.channel.pattern_chances(1)[shown.astype(np.int64)]
-    free = (1 - share) * np.where(shown, added, 1 - added)
-    total = held + free
-    chances = np.divide(held, total, out=np.full(len(total), share), where=total > 0)
-    return float(np.average(chances, weights=found.weights)) if len(chances) else share
+    return release.item_chance(item, known, taxonomy)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
-from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import (
     KNOWLEDGE,
     Link,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from setveil.data.table import Int64Array
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Matches, Release
+    from setveil.release.views import CertainItems
 
     BoolArray = npt.NDArray[np.bool_]
 
@@ -219,7 +219,7 @@ class _Side:
 
     @classmethod
     def of(cls, release: Release, taxonomy: Taxonomy | None) -> _Side:
-        return cls(release, taxonomy, CertainItems.of(release, taxonomy))
+        return cls(release, taxonomy, release.certain_items(taxonomy))
 
     def matches(self, items: frozenset[str]) -> Matches:
         if items not in self.asked:

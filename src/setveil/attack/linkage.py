@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from setveil.attack.base import LINKAGE, SINGLING_OUT, AuditRole, Finding, check_applies
-from setveil.attack.certain_items import CertainItems
 from setveil.attack.guess import Guess
 from setveil.core.errors import ParameterError
 from setveil.core.literature import SWEENEY_2002
@@ -271,7 +270,7 @@ class Linkage:
         """
         check_applies("linkage", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        certain = CertainItems.of(release, taxonomy)
+        certain = release.certain_items(taxonomy)
 
         def look(known: tuple[str, ...]) -> Link:
             found = release.matches(known, taxonomy)

@@ -18,7 +18,6 @@ from setveil.attack.tables import Contexts
 from setveil.attack.word_vectors import Shown
 from setveil.core.errors import InfeasibleError, InputError, NotApplicable
 from setveil.data.table import TransactionTable
-from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from setveil.relatedness.base import Relatedness
     from setveil.release.base import Anonymization
+    from setveil.release.set_generalized import SetGeneralizedRelease
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
@@ -187,12 +187,13 @@ def _tables(
     made: Anonymization, original: TransactionTable, relatedness: Relatedness
 ) -> list[Rehearsed]:
     """Return the tables of a run with their truth; none where the source knows no member."""
-    shown = made.release
-    if not isinstance(shown, SetGeneralizedRelease):
+    try:
+        shown = made.release.as_sets()
+    except NotApplicable:
         raise NotApplicable(
-            f"the anonymizer makes releases of the form {shown.form!r}",
+            f"the anonymizer makes releases of the form {made.release.form!r}",
             fix="give the one that the attacked release was made with",
-        )
+        ) from None
     try:
         cells = cell_tables(shown, relatedness)
     except NotApplicable:

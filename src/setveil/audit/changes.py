@@ -9,7 +9,7 @@ import numpy as np
 
 from setveil.core.errors import NotApplicable
 from setveil.release.content import content_of
-from setveil.release.published import published_rows
+from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
     from setveil.audit.run import Run

@@ -17,8 +17,8 @@ from setveil.core.words import join_parts, lost, number, plural
 from setveil.measure.queries import errors_by_size
 from setveil.release.account import account_of
 from setveil.release.content import content_of
-from setveil.release.published import published_rows
 from setveil.release.rows import distinct_in_rows
+from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

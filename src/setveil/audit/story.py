@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import TIE
 from setveil.core.words import join_names, number, one_or_many, plural
 from setveil.measure.queries import Holders
@@ -101,7 +100,7 @@ def tell_story(
     ]
     matches, place = min(found, key=lambda each: (each[0].candidates, each[1]))
     known, target = who.known[place], who.records[place]
-    certain = CertainItems.of(run.release, run.taxonomy)
+    certain = run.release.certain_items(run.taxonomy)
     learned = sorted(certain.held_by_all(matches.records, known))
     own = [item for item in dict.fromkeys(table[target]) if item not in known]
     return {

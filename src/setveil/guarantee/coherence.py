@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.guarantee.shown_items import ShownItems
     from setveil.release.base import Release
-    from setveil.release.published import PublishedRows
+    from setveil.release.views import PublishedRows
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""

@@ -10,20 +10,21 @@ import numpy as np
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.literature import TERROVITIS_2012
 from setveil.core.registry import register
+from setveil.data.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.certain_links import Holdings
 from setveil.guarantee.joint_clusters import Narrowed, narrowed_joint
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.published import PublishedRows
+from setveil.release.views import PublishedRows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.data.table import Int64Array
     from setveil.release.base import Release
+    from setveil.release.disassociated import DisassociatedRelease
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
@@ -309,12 +310,12 @@ def chunks_of(published: Release | TransactionTable) -> DisassociatedRelease:
     setveil.core.errors.NotApplicable: this promise is about records cut into chunks. \
 To fix: ask it of releases that disassociate wrote.
     """
-    if not isinstance(published, DisassociatedRelease):
+    if isinstance(published, TransactionTable):
         raise NotApplicable(
             "this promise is about records cut into chunks",
             fix="ask it of releases that disassociate wrote",
         )
-    return published
+    return published.as_chunks()
 
 
 def rows_by_chunk(

@@ -15,8 +15,6 @@ from setveil.core.literature import HE_2009, SWEENEY_2002
 from setveil.core.registry import register
 from setveil.data.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.published import published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -151,18 +149,15 @@ class KAnonymity:
 
 def _count_rows(
     published: Release | TransactionTable,
-) -> tuple[Counter[Any], Callable[[Any], tuple[str, ...]]]:
+) -> tuple[Counter[bytes], Callable[[bytes], tuple[str, ...]]]:
     """Count equal records; the second result turns a counted record into names."""
     if isinstance(published, TransactionTable):
-        numbers, names = published.items, published.vocabulary.names
-    elif isinstance(published, GeneralizedRelease):
-        numbers, names = published.nodes, published.tree.names
+        offsets, numbers, names = published.offsets, published.items, published.vocabulary.names
     else:
-        published_rows(published)  # says so where a form does not show its records
-        return Counter(tuple(sorted(row)) for row in published.to_rows()), tuple
+        offsets, numbers, names = published.rows_with_repeats()
     # Big-endian, so that bytes sort as the numbers do.
     raw = numbers.astype(KEY).tobytes()
-    bounds = (published.offsets * KEY.itemsize).tolist()
+    bounds = (offsets * KEY.itemsize).tolist()
 
     def shown(row: bytes) -> tuple[str, ...]:
         return tuple(names[i] for i in np.frombuffer(row, dtype=KEY).tolist())

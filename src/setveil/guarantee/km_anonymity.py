@@ -13,8 +13,8 @@ from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
 from setveil.data.table import canonical_order, take_rows
 from setveil.guarantee.base import Verdict, Witness
-from setveil.release.published import published_rows
 from setveil.release.rows import neighbour_order
+from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Release
-    from setveil.release.published import PublishedRows
+    from setveil.release.views import PublishedRows
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""

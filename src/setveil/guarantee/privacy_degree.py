@@ -11,16 +11,17 @@ import numpy as np
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.literature import GHINITA_2008
 from setveil.core.registry import register
+from setveil.data.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.thresholds import distinct_names
-from setveil.release.grouped import GroupedRelease
 from setveil.release.grouping import fair_deal
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.data.table import Int32Array, Int64Array
     from setveil.release.base import Release
+    from setveil.release.grouped import GroupedRelease
 
 LARGEST = 2**62
 """A degree beyond this is beyond every number of records."""
@@ -98,11 +99,14 @@ class PrivacyDegree:
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Count each group's records and sensitive items; witnesses are the groups' worst items."""
-        if not isinstance(published, GroupedRelease):
+        if isinstance(published, TransactionTable):
             raise NotApplicable(
                 "this promise is about records in groups",
                 fix="ask it of releases that cahd, anatomy or permutation wrote",
             )
+        return self._check_groups(published.as_groups())
+
+    def _check_groups(self, published: GroupedRelease) -> Verdict:
         known = published.vocabulary
         asked = np.zeros(len(known), dtype=bool)
         asked[[known.number(name) for name in self.sensitive if name in known]] = True

@@ -23,13 +23,13 @@ from setveil.guarantee.confidence import Rule, Threshold, above, least_from
 from setveil.kernels.rho_check import Index, Marks, allowed, count_pairs, count_without, reserve
 from setveil.kernels.rho_rows import bit_rows, merge_rows, transpose
 from setveil.kernels.rho_search import CHOSEN, DONE, FRESH, PAUSED, TOTAL, WITHOUT, Frames, search
-from setveil.release.published import published_rows
+from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from setveil.kernels.types import BoolArray, Int32Array, Int64Array
-    from setveil.release.published import PublishedRows
+    from setveil.release.views import PublishedRows
 
 STEPS = 1 << 18
 """Steps of a kernel between two looks at the clock: some milliseconds."""

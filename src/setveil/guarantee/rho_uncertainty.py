@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from setveil.guarantee.rho_rules import Oracle
     from setveil.guarantee.shown_items import Forced, ShownItems
     from setveil.release.base import Release
-    from setveil.release.published import PublishedRows
+    from setveil.release.views import PublishedRows
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""

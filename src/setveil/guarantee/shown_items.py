@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.core.errors import NotApplicable
-from setveil.release.encoded import EncodedRelease
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.published import PublishedRows, published_rows
-from setveil.release.set_generalized import SetGeneralizedRelease
-from setveil.release.split import SplitRelease
+from setveil.data.table import TransactionTable
+from setveil.release.views import PublishedRows, published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.data.table import Int64Array
     from setveil.release.base import Release
-    from setveil.release.published import Standing
+    from setveil.release.views import Standing
 
     Mask = np.typing.NDArray[np.bool_]
 
@@ -119,23 +115,17 @@ def shown_items(published: Release | TransactionTable, items: Iterable[str]) -> 
     NotApplicable
         The form does not show whole records, or not which items they hold.
     """
-    if isinstance(published, EncodedRelease) and not published.readable.all():
-        raise NotApplicable(
-            "items stand as tags here, and which tag is a sensitive item the release does not say",
-            fix="attack it instead: token-frequency",
-        )
-    if isinstance(published, SplitRelease):
-        raise NotApplicable(
-            "a person's items may stand in several of these profiles, so what is in one of them "
-            "does not say what the person holds",
-            fix="attack it instead: linkage",
-        )
-    rows = published_rows(published)
+    if isinstance(published, TransactionTable):
+        rows = published_rows(published)
+    else:
+        rows = published.rows_of_people()
     standings = {item: rows.standing(item) for item in dict.fromkeys(items)}
     numbers = {item: found.own[0] for item, found in standings.items() if found.own}
-    if all(found.is_plain for found in standings.values()):
+    if isinstance(published, TransactionTable) or all(
+        found.is_plain for found in standings.values()
+    ):
         return ShownItems(rows=rows, numbers=numbers)
-    records = _Records(published, rows)
+    records = _Records(rows, *published.items_taken(rows))
     doubts = []
     for item, found in standings.items():
         sure, covered = records.holding(found)
@@ -175,32 +165,23 @@ def _asked_below(standings: Mapping[str, Standing]) -> dict[int, dict[int | str,
 
 
 class _Records:
-    """The records by what they show, and how much of a category they take."""
+    """The records by what they show, and how much of a category they take.
 
-    def __init__(self, published: Release | TransactionTable, rows: PublishedRows) -> None:
-        self.rows = rows
+    Parameters
+    ----------
+    rows
+        What they show.
+    sizes, taken
+        How many items each number may stand for, and how many each entry of the rows stands for
+        at least, those below it included.
+    """
+
+    def __init__(self, rows: PublishedRows, sizes: Int64Array, taken: Int64Array) -> None:
+        self.rows, self.sizes, self.taken = rows, sizes, taken
         self._held: dict[Standing, tuple[Mask, Mask]] = {}
         self.record = np.repeat(np.arange(len(rows)), rows.lengths)
         self.order = np.argsort(rows.items, kind="stable")
         self.starts = np.searchsorted(rows.items[self.order], np.arange(len(rows.names) + 1))
-        self.sizes = np.ones(len(rows.names), dtype=np.int64)
-        # How many items each entry of the rows stands for at least, those below it included.
-        self.taken = np.ones(len(rows.items), dtype=np.int64)
-        if isinstance(published, SetGeneralizedRelease):
-            self.sizes = published.sizes
-        if isinstance(published, GeneralizedRelease):
-            self.sizes = published.tree.leaves
-            # Where more items stand below a node than it has leaves, originals held some twice.
-            if published.distinct.of_sets:
-                self.taken = self._taken(published)
-
-    def _taken(self, release: GeneralizedRelease) -> Int64Array:
-        """Count the published items of a record at or below each node that it publishes."""
-        width = np.int64(len(release.tree) + 1)
-        every = np.repeat(np.arange(len(release)), np.diff(release.offsets)) * width + release.nodes
-        low = self.record * width
-        ends = np.searchsorted(every, low + release.tree.ends[self.rows.items])
-        return ends - np.searchsorted(every, low + self.rows.items)
 
     def entries(self, number: int) -> Int64Array:
         """Return the places of a published item in the rows."""

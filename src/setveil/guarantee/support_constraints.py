@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import InputError, NotApplicable, ParameterError
+from setveil.core.errors import ParameterError
 from setveil.core.registry import register
 from setveil.data.naming import some
+from setveil.data.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
-from setveil.release.encoded import EncodedRelease
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.item_traces import TreeItems
-from setveil.release.published import PublishedRows, published_rows
-from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.release.views import PublishedRows, published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.data.table import Int64Array
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Release
 
@@ -112,7 +108,9 @@ class SupportConstraints:
             An item is not in the given taxonomy.
         """
         rows = published_rows(published)
-        image = _image_finder(published, rows, taxonomy)
+        image: Callable[[str], int | None] = rows.number
+        if not isinstance(published, TransactionTable):
+            image = published.image_finder(rows, taxonomy)
         images = {item: image(item) for item in sorted({i for p in self.itemsets for i in p})}
         holders = _holders(rows, {v for v in images.values() if v is not None})
         found: dict[tuple[int, ...], int] = {}
@@ -262,90 +260,6 @@ def _said_of_absent(absent: list[str], named: int) -> str:
         f"; of the {named:,} items named, {len(absent):,} {'is' if len(absent) == 1 else 'are'} "
         f"in no record ({some(absent)})"
     )
-
-
-# --- what stands for an item ----------------------------------------------------------------------
-
-
-@singledispatch
-def _image_finder(
-    published: Release | TransactionTable,
-    rows: PublishedRows,
-    taxonomy: Taxonomy | None,
-) -> Callable[[str], int | None]:
-    """Return what tells the published number that stands for an item, None where there is none."""
-    return rows.number
-
-
-@_image_finder.register(EncodedRelease)
-def _in_tags(
-    published: EncodedRelease,  # its rows know what can be read
-    rows: PublishedRows,
-    taxonomy: Taxonomy | None,
-) -> Callable[[str], int | None]:
-    def image(item: str) -> int | None:
-        found = rows.standing(item)
-        if found.above:
-            raise NotApplicable(
-                f"the release does not say which tag, if any, stands for {item!r}",
-                fix="ask about items that the release shows by name",
-            )
-        return found.own[0] if found.own else None
-
-    return image
-
-
-@_image_finder.register(SetGeneralizedRelease)
-def _in_sets(
-    published: SetGeneralizedRelease,
-    rows: PublishedRows,  # its numbers are those of the generalized items
-    taxonomy: Taxonomy | None,
-) -> Callable[[str], int | None]:
-    return published.group_of
-
-
-@_image_finder.register(GeneralizedRelease)
-def _in_tree(
-    published: GeneralizedRelease, rows: PublishedRows, taxonomy: Taxonomy | None
-) -> Callable[[str], int | None]:
-    tree = published.tree if taxonomy is None else taxonomy
-    number = {node_id: v for v, node_id in enumerate(rows.ids)}
-    is_published = rows.supports() > 0
-    # A published node that the taxonomy lacks would let its items pass as suppressed.
-    leaves = dict(zip(tree.ids, tree.leaves.tolist(), strict=True))
-    for v in np.flatnonzero(is_published).tolist():
-        if leaves.get(rows.ids[v]) != int(published.tree.leaves[v]):
-            raise InputError(
-                f"the taxonomy does not hold the published node {rows.ids[v]!r} as the release "
-                "does",
-                fix="give the taxonomy the release was made with, for_items(all items) included",
-            )
-
-    def image(item: str) -> int | None:
-        try:
-            leaf = int(tree.leaf_of([item])[0])
-            if taxonomy is None:
-                TreeItems(tree).leaf(item)  # refuses a name that readers see on several items
-        except InputError as error:
-            if taxonomy is not None:
-                raise
-            raise NotApplicable(
-                f"the release alone does not say where an item belongs ({error.what})",
-                fix="give the taxonomy the release was made with",
-            ) from None
-        above = [
-            v for node in tree.ancestors(leaf) if (v := number.get(tree.ids[node])) is not None
-        ]
-        nodes = [v for v in above if is_published[v]]
-        if len(nodes) > 1:
-            raise NotApplicable(
-                f"the item {item!r} is published in several ways: as {rows.names[nodes[0]]!r} and "
-                f"as {rows.names[nodes[1]]!r}",
-                fix="ask this of releases that give every item one image",
-            )
-        return nodes[0] if nodes else None
-
-    return image
 
 
 # --- counting -------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import InputError, NotApplicable
+from setveil.core.errors import InputError
 from setveil.measure.score import must_be_about
-from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from setveil.attack.elimination_guess import EliminationGuess, TableGuess
     from setveil.data.table import Int64Array, TransactionTable
     from setveil.release.base import Key, Release
+    from setveil.release.set_generalized import SetGeneralizedRelease
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -131,18 +131,17 @@ def _checked(
     guess: EliminationGuess, release: Release, original: TransactionTable, key: Key
 ) -> SetGeneralizedRelease:
     """Return the release, or say what does not fit."""
-    if not isinstance(release, SetGeneralizedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} has no generalized items")
+    sets = release.as_sets()
     if not release.is_consistent_with(original, key):
         raise InputError(
             "the release cannot come from this original by this key",
             fix="name the data and the key that `setveil anonymize` read and wrote",
         )
     must_be_about(guess, release)
-    known = {release.members(g): g for g in np.flatnonzero(~release.is_trivial).tolist()}
-    record_of = np.repeat(np.arange(len(release)), np.diff(release.offsets))
-    order = np.argsort(release.items, kind="stable")
-    ends = np.searchsorted(release.items[order], np.arange(len(release.groups) + 1))
+    known = {sets.members(g): g for g in np.flatnonzero(~sets.is_trivial).tolist()}
+    record_of = np.repeat(np.arange(len(release)), np.diff(sets.offsets))
+    order = np.argsort(sets.items, kind="stable")
+    ends = np.searchsorted(sets.items[order], np.arange(len(sets.groups) + 1))
     for table in guess.tables:
         group = known.get(table.members, -1)
         holders = record_of[order[ends[group] : ends[group + 1]]] if group >= 0 else ()
@@ -156,4 +155,4 @@ def _checked(
                 "the guess is about another release",
                 fix="attack this release, or name the one that was attacked",
             )
-    return release
+    return sets

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.chunk_certainty import ChunkCertainty
+    from setveil.release.disassociated import DisassociatedRelease
 
 BATCH = 4_000_000
 """About so many pairs of items are held in memory at once."""
@@ -60,8 +60,7 @@ def linked_share(
     >>> round(linked_share(release, table, key=key), 3)
     0.667
     """
-    if not isinstance(release, DisassociatedRelease):
-        raise NotApplicable("only records cut into chunks have links between chunks")
+    chunks = release.as_chunks()
     if key is None:
         raise NotApplicable("who is in which cluster is not known", fix="give the key")
     if m not in (1, 2):
@@ -70,11 +69,11 @@ def linked_share(
         return 0.0
     from setveil.release.chunk_certainty import ChunkCertainty
 
-    certainty = ChunkCertainty(release)
-    offsets, items = _published_rows(release, original, key)
-    linked = _linked_by_one(certainty, offsets, items, len(release.vocabulary))
+    certainty = ChunkCertainty(chunks)
+    offsets, items = _published_rows(chunks, original, key)
+    linked = _linked_by_one(certainty, offsets, items, len(chunks.vocabulary))
     if m == 2:
-        linked |= _linked_by_two(certainty, offsets, items, linked, len(release.vocabulary))
+        linked |= _linked_by_two(certainty, offsets, items, linked, len(chunks.vocabulary))
     return float(linked.mean())
 
 

@@ -14,32 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data.table import TransactionTable
-from setveil.measure.images import certain_table
 from setveil.measure.queries import Holders
-from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:
+    from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 BAND = (200, 220)
 """The ranks by support of the terms whose pairs are compared: from the first to before the last."""
-
-
-@certain_table.register(DisassociatedRelease)
-def _certain_chunks(
-    release: DisassociatedRelease,
-    original: TransactionTable,
-    taxonomy: Taxonomy | None = None,
-) -> TransactionTable:
-    """Return the sub-records, then each term of a term chunk in a row of its own."""
-    alone = len(release.items) + np.arange(1, len(release.terms) + 1)
-    return TransactionTable(
-        offsets=np.concatenate([release.row_offsets, alone]),
-        items=np.concatenate([release.items, release.terms]),
-        vocabulary=release.vocabulary,
-    )
 
 
 def pair_support_error(
@@ -126,12 +109,11 @@ def terms_lost(release: Release, original: TransactionTable, *, k: int) -> float
     >>> terms_lost(release, table, k=2)
     0.5
     """
-    if not isinstance(release, DisassociatedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} has no term chunks")
+    chunks = release.as_chunks()
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ParameterError(f"k is {k!r}", fix="use a whole number of at least 1")
     held = np.flatnonzero(original.supports() >= k)
     if not len(held):
         raise NotApplicable(f"no term of the original is held by {k} records")
-    in_chunks = {release.vocabulary[i] for i in np.unique(release.items).tolist()}
+    in_chunks = {chunks.vocabulary[i] for i in np.unique(chunks.items).tolist()}
     return sum(original.vocabulary[i] not in in_chunks for i in held.tolist()) / len(held)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from setveil.data.taxonomy import Taxonomy
+    from setveil.release.base import Release
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -195,7 +196,7 @@ def _least_entropy(ordered: FloatArray, chances: FloatArray, widths: FloatArray)
 
 
 def item_equivocation(
-    release: Any,  # noqa: ANN401
+    release: Release,
     item: str,
     known: Iterable[str] = (),
     *,

@@ -7,6 +7,7 @@ what it gets on average.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from functools import singledispatch
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,8 @@ from setveil.attack.elimination_guess import EliminationGuess
 from setveil.attack.explain import reasons
 from setveil.attack.linkage import LinkageGuess
 from setveil.attack.reassociation_guess import ReassociationGuess
+from setveil.core.errors import NotApplicable
 from setveil.measure.rebuilt_records import rebuilt_records
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,8 +97,9 @@ def _of_linkage(
         for place, (target, link) in enumerate(zip(guess.targets, guess.links, strict=True))
         if any(int(behind[record]) == target for record in link.named)
     ]
-    # A disassociated release has rows of chunks, not of records.
-    rows = [] if isinstance(release, DisassociatedRelease) else release.to_rows()
+    rows: list[list[str]] = []
+    with suppress(NotApplicable):
+        rows = release.rows_by_record()
     found = []
     for _, _, link, target in nlargest(count, right, key=lambda each: each[:2]):
         record = next(each for each in link.named if int(behind[each]) == target)
@@ -119,7 +120,7 @@ def _of_elimination(
     relatedness: Any = None,  # noqa: ANN401  (sources are no part of this package)
     count: int = SHOWN,
 ) -> list[Example]:
-    assert isinstance(release, SetGeneralizedRelease)
+    sets = release.as_sets()
     gone: dict[int, list[str]] = {}
     for cell in guess.eliminations():
         gone.setdefault(cell.record, []).append(cell.member)
@@ -133,16 +134,16 @@ def _of_elimination(
     for record in best:
         if value[record] <= 0:
             continue
-        start, end = release.offsets[record : record + 2].tolist()
-        groups = release.items[start:end].tolist()
-        members = [item for group in groups for item in release.members(group)]
+        start, end = sets.offsets[record : record + 2].tolist()
+        groups = sets.items[start:end].tolist()
+        members = [item for group in groups for item in sets.members(group)]
         example: Example = {
             "published": _some(rows[record]),
             "guessed": _some(item for item in members if item not in set(gone[record])),
             "original": _some(original[int(key.records[record])]),
         }
         if relatedness is not None:
-            spoken = reasons(guess, release, record, relatedness=relatedness, most=1)
+            spoken = reasons(guess, sets, record, relatedness=relatedness, most=1)
             example["why"] = [
                 [each.member, each.context, each.distance, each.others]
                 for each in spoken

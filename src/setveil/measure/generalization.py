@@ -8,39 +8,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.measure.images import images
-from setveil.release.encoded import EncodedRelease
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.grouped import GroupedRelease
-from setveil.release.set_generalized import SetGeneralizedRelease
-from setveil.release.split import SplitRelease
-from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array, TransactionTable
+    from collections.abc import Iterable
+
+    from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
 
-def generalized(release: Release) -> GeneralizedRelease:
-    """Return a release whose items are taxonomy nodes, or say that it is not one."""
-    if not isinstance(release, GeneralizedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} has no taxonomy nodes")
-    return release
+def tree_for(
+    taxonomy: Taxonomy, original: TransactionTable, sensitive: Iterable[str] = ()
+) -> Taxonomy:
+    """Return the tree that a release of `original` is about, from the one a user gave.
 
+    Ordinary items that the tree lacks are attached to its root, as a method that was told to do
+    so has done (one that was not has refused them). Sensitive items that it lacks stand beside
+    it, below a new root.
 
-def _published(release: Release) -> Int64Array:
-    """Return the number of leaves that each published item stands for."""
-    if isinstance(release, EncodedRelease):
-        release = release.legible
-    if isinstance(release, SuppressedRelease | SplitRelease):
-        return np.ones(len(release.items), dtype=np.int64)
-    if isinstance(release, SetGeneralizedRelease):
-        return release.sizes[release.items] if len(release.items) else release.sizes
-    if isinstance(release, GroupedRelease):
-        return np.ones(release.occurrences, dtype=np.int64)
-    form = generalized(release)
-    return form.tree.leaves[form.nodes]
+    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> table = TransactionTable.from_rows([["pug", "rabies"]])
+    >>> tree_for(Taxonomy.from_parents({"pug": "dog"}), table, ["rabies"]).names
+    ('*', 'dog', 'pug', 'rabies')
+    """
+    names = [original.vocabulary[i] for i in np.flatnonzero(original.supports()).tolist()]
+    apart = set(taxonomy.missing(set(sensitive).intersection(names)))
+    tree = taxonomy.for_items((n for n in names if n not in apart), missing="attach-to-root")
+    return tree.beside(sorted(apart))
 
 
 def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
@@ -65,19 +59,12 @@ def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
     A. Milani Fard and K. Wang, "An effective clustering approach to web query log
     anonymization", 2010.
     """
-    leaves = _published(release)
+    leaves = release.leaves_published()
     suppressed = len(original.items) - len(leaves)
     widening = int((leaves - 1).sum())
     if not widening:
         return Fraction(suppressed)
-    return Fraction(widening, _all_leaves(release, original) - 1) + suppressed
-
-
-def _all_leaves(release: Release, original: TransactionTable) -> int:
-    """Return the number of leaves that a published item could stand for at most."""
-    if isinstance(release, SetGeneralizedRelease):
-        return int(np.count_nonzero(original.supports()))
-    return generalized(release).tree.n_leaves
+    return Fraction(widening, release.leaves_in_all(original) - 1) + suppressed
 
 
 def ggd(release: Release, original: TransactionTable) -> float:
@@ -115,14 +102,14 @@ def ncp(
         Items may share nodes, and `key` or `taxonomy` is missing.
     """
     total = _occurrences(original)
-    found = images(release, original, key, taxonomy)
+    found = release.images(original, key, taxonomy)
     widened = int((found.leaves * found.occurrences)[found.leaves > 1].sum())
     return float((Fraction(widened, found.n_leaves) + found.lost) / total)
 
 
 def length_mean(release: Release) -> float:
     """Return the mean number of published items per record."""
-    published = _published(release)
+    published = release.leaves_published()
     if not len(release):
         raise NotApplicable("there are no records to average over")
     return len(published) / len(release)
@@ -134,7 +121,7 @@ def level_mean(release: Release) -> float:
     An interior item that is published as itself is at its own level, not at that of its private
     leaf.
     """
-    form = generalized(release)
+    form = release.as_nodes()
     if not len(form.nodes):
         raise NotApplicable("there are no published items to average over")
     levels = form.tree.depths.astype(np.int64) - form.tree.pseudo
@@ -145,19 +132,17 @@ def records_kept(release: Release, original: TransactionTable) -> float:
     """Return the share of the records that are published."""
     if not len(original):
         raise NotApplicable("the original has no records")
-    if isinstance(release, SplitRelease):
-        raise NotApplicable("a published profile is a part of a record")
-    return len(release) / len(original)
+    return release.people() / len(original)
 
 
 def items_kept(release: Release, original: TransactionTable) -> float:
     """Return the number of published items as a share of the original ones."""
-    return len(_published(release)) / _occurrences(original)
+    return len(release.leaves_published()) / _occurrences(original)
 
 
 def items_exact(release: Release, original: TransactionTable) -> float:
     """Return the share of the original items that are published as themselves."""
-    return int((_published(release) == 1).sum()) / _occurrences(original)
+    return int((release.leaves_published() == 1).sum()) / _occurrences(original)
 
 
 def items_suppressed(release: Release, original: TransactionTable) -> float:
@@ -166,7 +151,7 @@ def items_suppressed(release: Release, original: TransactionTable) -> float:
     Items that share a published node with another count here too.
     """
     total = _occurrences(original)
-    return (total - len(_published(release))) / total
+    return (total - len(release.leaves_published())) / total
 
 
 def _occurrences(original: TransactionTable) -> int:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.measure.images import certain_table, tree_for
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.perturbed import PerturbedRelease
+from setveil.measure.generalization import tree_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -262,7 +260,7 @@ def top_k_itemset_loss(
     M. Terrovitis, N. Mamoulis, J. Liagouris, S. Skiadopoulos: Privacy preservation by
     disassociation, PVLDB 5(10), 2012.
     """
-    if not isinstance(release, DisassociatedRelease | PerturbedRelease):
+    if not release.counted_in_worlds:
         return certain_itemset_loss(
             release, original, taxonomy=taxonomy, sensitive=sensitive, k=k, largest=largest
         )
@@ -296,7 +294,7 @@ def certain_itemset_loss(
     """
     before = top_itemsets(original, k, largest=largest)
     tree = None if taxonomy is None else tree_for(taxonomy, original, sensitive)
-    certain = certain_table(release, original, tree)
+    certain = release.certain_table(original, tree)
     return share_lost(before, top_itemsets(certain, k, largest=largest))
 
 

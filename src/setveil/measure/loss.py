@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import NotApplicable
-from setveil.measure.images import images, tree_for
+from setveil.measure.generalization import tree_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,7 +78,7 @@ def average_loss(
         raise NotApplicable("the original has no items")
     apart = set(sensitive)
     tree = None if taxonomy is None else tree_for(taxonomy, original, apart)
-    found = images(release, original, key, tree)
+    found = release.images(original, key, tree)
     wide = found.leaves > 1
     widened = int((found.leaves * found.occurrences)[wide].sum())
     loss = Fraction(found.lost)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import NotApplicable
 from setveil.data.table import Int64Array, TransactionTable
-from setveil.measure.images import certain_table, check_same, tree_for
+from setveil.measure.generalization import tree_for
 from setveil.measure.itemsets import LARGEST, TOP, apart_itemsets, share_lost
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.set_generalized import SetGeneralizedRelease
-from setveil.release.suppressed import SuppressedRelease
+from setveil.release.views import leaf_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,79 +72,10 @@ def multilevel_itemset_loss(
     """
     tree = tree_for(taxonomy, original, sensitive)
     rng = np.random.default_rng(0) if rng is None else rng
-    before = _leaves_of(original, tree)
-    after = published_nodes(release, original, tree, rng)
+    before, after = leaf_rows(original, tree), release.nodes_published(tree, rng)
     return share_lost(
         *(_top(offsets, nodes, tree, k, largest) for offsets, nodes in (before, after))
     )
-
-
-@singledispatch
-def published_nodes(
-    release: Release,
-    original: TransactionTable,
-    tree: Taxonomy,
-    rng: np.random.Generator,
-) -> tuple[Int64Array, Int64Array]:
-    """Return the records of a release as compressed rows of nodes of `tree`."""
-    raise NotApplicable(f"a release of the form {release.form!r} has no place in a taxonomy")
-
-
-@published_nodes.register(DisassociatedRelease)
-def _of_disassociated(
-    release: DisassociatedRelease,
-    original: TransactionTable,
-    tree: Taxonomy,
-    rng: np.random.Generator,
-) -> tuple[Int64Array, Int64Array]:
-    return _leaves_of(release.sample_world(rng), tree)
-
-
-@published_nodes.register(SuppressedRelease)
-def _of_suppressed(
-    release: SuppressedRelease,
-    original: TransactionTable,
-    tree: Taxonomy,
-    rng: np.random.Generator,
-) -> tuple[Int64Array, Int64Array]:
-    return _leaves_of(certain_table(release, original, tree), tree)
-
-
-@published_nodes.register(GeneralizedRelease)
-def _of_generalized(
-    release: GeneralizedRelease,
-    original: TransactionTable,
-    tree: Taxonomy,
-    rng: np.random.Generator,
-) -> tuple[Int64Array, Int64Array]:
-    used = np.unique(release.nodes)
-    check_same(release.tree, used, tree)
-    place = {node_id: v for v, node_id in enumerate(tree.ids)}
-    here = np.zeros(len(release.tree), dtype=np.int64)
-    here[used] = [place[release.tree.ids[v]] for v in used.tolist()]
-    return release.offsets, here[release.nodes]
-
-
-@published_nodes.register(SetGeneralizedRelease)
-def _of_sets(
-    release: SetGeneralizedRelease,
-    original: TransactionTable,
-    tree: Taxonomy,
-    rng: np.random.Generator,
-) -> tuple[Int64Array, Int64Array]:
-    above = np.zeros(len(release.groups), dtype=np.int64)
-    for number, members in enumerate(release.groups):
-        leaves = tree.leaf_of(members)
-        # In preorder, whatever is above the first and the last is above all between.
-        above[number] = tree.lca(int(leaves.min()), int(leaves.max()))
-    return release.offsets, above[release.items]
-
-
-def _leaves_of(table: TransactionTable, tree: Taxonomy) -> tuple[Int64Array, Int64Array]:
-    leaf = np.zeros(table.n_items, dtype=np.int64)
-    used = np.flatnonzero(table.supports())
-    leaf[used] = tree.leaf_of([table.vocabulary[i] for i in used.tolist()])
-    return table.offsets, leaf[table.items]
 
 
 def _top(

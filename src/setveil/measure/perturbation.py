@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.measure.images import tree_for
-from setveil.release.perturbed import PerturbedRelease
+from setveil.measure.generalization import tree_for
 from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
-
-
-def _perturbed(release: Release) -> PerturbedRelease:
-    if not isinstance(release, PerturbedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} was not randomized")
-    return release
 
 
 def items_true(release: Release, original: TransactionTable, *, key: Key) -> float:
@@ -38,7 +31,7 @@ def items_true(release: Release, original: TransactionTable, *, key: Key) -> flo
     >>> items_true(release, table, key=key)
     0.6666666666666666
     """
-    form = _perturbed(release)
+    form = release.as_randomized()
     if not len(form.items):
         raise NotApplicable("nothing is published")
     return int(form.held_by(original.take(key.records)).sum()) / len(form.items)
@@ -55,7 +48,7 @@ def items_shown(release: Release, original: TransactionTable, *, key: Key) -> fl
     >>> items_shown(release, table, key=key)
     0.6666666666666666
     """
-    form = _perturbed(release)
+    form = release.as_randomized()
     lined = original.take(key.records)
     offsets, _ = distinct_in_rows(lined.offsets, lined.items)
     if not offsets[-1]:
@@ -106,7 +99,7 @@ def perturbation_loss(
     >>> perturbation_loss(release, table, key=key, taxonomy=food)
     0.2222222222222222
     """
-    form = _perturbed(release)
+    form = release.as_randomized()
     lined = original.take(key.records)
     offsets, numbers = distinct_in_rows(lined.offsets, lined.items)
     if not len(numbers):

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.attack.public_records import PublicRecordsGuess, likelihoods, place_of_truth
-from setveil.core.errors import InputError, NotApplicable
+from setveil.core.errors import InputError
 from setveil.measure.interval import Rate, mean
 from setveil.measure.score import must_be_about, score
-from setveil.release.perturbed import PerturbedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from setveil.attack.guess import Guess
     from setveil.data.table import TransactionTable
     from setveil.release.base import Key, Release
+    from setveil.release.perturbed import PerturbedRelease
 
 SURE = 0.9
 """A chance from which on an attack counts as sure."""
@@ -132,12 +132,11 @@ def same_release(
     guess: Guess, release: Release, original: TransactionTable, key: Key
 ) -> PerturbedRelease:
     """Return a release of randomized records, or say why it is not the one that is meant."""
-    if not isinstance(release, PerturbedRelease):
-        raise NotApplicable(f"guesses of {guess.attack!r} are not about the form {release.form!r}")
+    randomized = release.as_randomized()
     must_be_about(guess, release)
     if not release.is_consistent_with(original, key):
         raise InputError(
             "the key does not belong to this release and this original",
             fix="give the key that was written with the release, and its original",
         )
-    return release
+    return randomized

@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
-from setveil.core.errors import InputError, NotApplicable
-from setveil.release.disassociated import DisassociatedRelease
+from setveil.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
     from setveil.data.table import TransactionTable
     from setveil.release.base import Key, Release
+    from setveil.release.disassociated import DisassociatedRelease
 
     Terms = frozenset[str]
 
@@ -112,8 +112,7 @@ def rebuilt_records(
     >>> [sorted(row.whole("")) for row in cluster.true]
     [['flu', 'gout'], ['flu'], ['rash']]
     """
-    if not isinstance(release, DisassociatedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} has no chunks")
+    release = release.as_chunks()
     if not _belong_together(release, original, key):
         raise InputError(
             "the release cannot come from this original by this key",

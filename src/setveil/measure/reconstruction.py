@@ -9,9 +9,7 @@ import numpy as np
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.data.table import TransactionTable
-from setveil.measure.images import Images, certain_table, images
 from setveil.measure.interval import mean_error
-from setveil.release.grouped import GroupedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.data.table import Int64Array
-    from setveil.data.taxonomy import Taxonomy
-    from setveil.release.base import Key, Release
+    from setveil.release.base import Release
+    from setveil.release.grouped import GroupedRelease
 
     Floats = npt.NDArray[np.float64]
 
@@ -88,7 +86,7 @@ def reconstruction_error(
     ----------
     G. Ghinita, Y. Tao, P. Kalnis: On the Anonymization of Sparse High-Dimensional Data. ICDE 2008.
     """
-    groups = _groups(release)
+    groups = release.as_groups()
     cut = _Cells(groups, original)
     if sensitive not in groups.sensitive:
         raise ParameterError(
@@ -143,7 +141,7 @@ def mean_reconstruction_error(
     >>> mean_reconstruction_error(release, table, draws=5).value  # every record is a group
     0.0
     """
-    groups = _groups(release)
+    groups = release.as_groups()
     for name, value, most in (("r", r, WIDEST), ("draws", draws, None)):
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not whole or value < 1 or (most is not None and value > most):
@@ -167,12 +165,6 @@ def mean_reconstruction_error(
     rate = mean_error(errors, usual=1.0)
     assert rate is not None  # there is at least one draw
     return ReconstructionError(value=rate.value, low=rate.low, high=rate.high, draws=draws)
-
-
-def _groups(release: Release) -> GroupedRelease:
-    if not isinstance(release, GroupedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} has no groups of records")
-    return release
 
 
 class _Cells:
@@ -233,36 +225,3 @@ def _postings(table: TransactionTable) -> tuple[Int64Array, Int64Array]:
     order = np.argsort(table.items, kind="stable")
     record = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
     return np.searchsorted(table.items[order], np.arange(table.n_items + 1)), record[order]
-
-
-@images.register(GroupedRelease)
-def _images_of_groups(
-    release: GroupedRelease,
-    original: TransactionTable,
-    key: Key | None = None,
-    taxonomy: Taxonomy | None = None,
-) -> Images:
-    """Every occurrence is published as itself, though not always beside its record."""
-    kept = len(original.items) if len(release) == len(original) else release.occurrences
-    return Images(
-        leaves=np.ones(1, dtype=np.int64),
-        occurrences=np.array([kept]),
-        lost=len(original.items) - kept,
-    )
-
-
-@certain_table.register(GroupedRelease)
-def _certain_groups(
-    release: GroupedRelease,
-    original: TransactionTable,
-    taxonomy: Taxonomy | None = None,
-) -> TransactionTable:
-    """Return the records without sensitive items, then each sensitive part as often as it is."""
-    parts = TransactionTable(
-        offsets=release.part_offsets, items=release.part_items, vocabulary=release.vocabulary
-    ).take(np.repeat(np.arange(len(release.counts)), release.counts))
-    return TransactionTable(
-        offsets=np.concatenate([release.offsets, len(release.items) + parts.offsets[1:]]),
-        items=np.concatenate([release.items, parts.items]),
-        vocabulary=release.vocabulary,
-    )

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.measure.images import Shown, shown_classes, tree_for
+from setveil.measure.generalization import tree_for
 from setveil.measure.itemsets import LARGEST, TOP, top_itemsets
 from setveil.measure.queries import Holders
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Release
+    from setveil.release.views import ShownClasses
 
 CONFIDENCE = 0.5
 """Least confidence of a rule that counts, unless told otherwise."""
@@ -145,7 +146,7 @@ def rules_kept(
     if not rules:
         raise NotApplicable("no rule of the original has this confidence")
     tree = None if taxonomy is None else tree_for(taxonomy, original, sensitive)
-    shown = shown_classes(release, original, tree)
+    shown = release.shown_classes(original, tree)
     holders = Holders(shown.table)
     least = Fraction(str(confidence))
     stated = exact = 0
@@ -158,7 +159,7 @@ def rules_kept(
 
 
 def _is_stated(
-    rule: Rule, shown: Shown, holders: Holders, original: TransactionTable, least: Fraction
+    rule: Rule, shown: ShownClasses, holders: Holders, original: TransactionTable, least: Fraction
 ) -> bool:
     number = original.vocabulary.number
     terms = [shown.names[number(item)] for item in (*rule.antecedent, rule.consequent)]

@@ -9,7 +9,6 @@ from setveil.core.errors import NotApplicable
 from setveil.measure import generalization as of
 from setveil.measure.certain_links import linked_share
 from setveil.measure.disassociation import pair_support_error, terms_lost
-from setveil.measure.images import tree_for
 from setveil.measure.itemsets import certain_itemset_loss, top_k_itemset_loss
 from setveil.measure.loss import average_loss
 from setveil.measure.multilevel import multilevel_itemset_loss
@@ -18,10 +17,6 @@ from setveil.measure.queries import average_relative_error
 from setveil.measure.reconstruction import mean_reconstruction_error
 from setveil.measure.rules import rules_kept
 from setveil.measure.utility_loss import ul, ul_log2
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.grouped import GroupedRelease
-from setveil.release.perturbed import PerturbedRelease
-from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,6 +26,9 @@ if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
+    from setveil.release.disassociated import DisassociatedRelease
+    from setveil.release.grouped import GroupedRelease
+    from setveil.release.perturbed import PerturbedRelease
 
 
 def measure_all(
@@ -81,7 +79,7 @@ def measure_all(
     (2.0, 0.0, 0.0)
     """
     apart = tuple(sensitive)
-    tree = None if taxonomy is None else tree_for(taxonomy, original, apart)
+    tree = None if taxonomy is None else of.tree_for(taxonomy, original, apart)
     # Reconstructions are drawn aside: every form is asked the same queries.
     worlds = None if rng is None else rng.spawn(1)[0]
     figures = {
@@ -110,17 +108,20 @@ def measure_all(
     with suppress(NotApplicable):
         rules = rules_kept(release, original, taxonomy=tree)
         figures |= {"rules_kept": rules.value, "rules_exact": rules.exact}
-    if isinstance(release, SetGeneralizedRelease):
+    # Each form adds what only it has.
+    with suppress(NotApplicable):
+        sets = release.as_sets()
         figures |= {
-            "ul": _or_none(lambda: ul(release, original)),
-            "ul_log2": _or_none(lambda: ul_log2(release, original)),
+            "ul": _or_none(lambda: ul(sets, original)),
+            "ul_log2": _or_none(lambda: ul_log2(sets, original)),
         }
-    if isinstance(release, DisassociatedRelease):
-        figures |= _of_disassociated(release, original, key=key, tree=tree, rng=worlds, k=k)
-    if isinstance(release, GroupedRelease):
-        figures |= _of_groups(release, original, rng=worlds)
-    if isinstance(release, PerturbedRelease):
-        figures |= _of_perturbed(release, original, key=key, tree=tree)
+    with suppress(NotApplicable):
+        chunks = release.as_chunks()
+        figures |= _of_disassociated(chunks, original, key=key, tree=tree, rng=worlds, k=k)
+    with suppress(NotApplicable):
+        figures |= _of_groups(release.as_groups(), original, rng=worlds)
+    with suppress(NotApplicable):
+        figures |= _of_perturbed(release.as_randomized(), original, key=key, tree=tree)
     return figures
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.attack.token_frequency import TokenGuess
-from setveil.core.errors import InputError, NotApplicable
+from setveil.core.errors import InputError
 from setveil.measure.interval import Rate, clustered_share
 from setveil.measure.score import must_be_about, score
-from setveil.release.encoded import EncodedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from setveil.data.table import TransactionTable
     from setveil.release.base import Key, Release
+    from setveil.release.encoded import EncodedRelease
 
 SURE = 0.9
 
@@ -50,8 +50,7 @@ def score_tokens(
     >>> rates["accuracy"].value, rates["precision"].value, rates["accuracy_random"].value
     (0.5, 1.0, 0.125)
     """
-    if not isinstance(release, EncodedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} has no tags")
+    tags = release.as_tags()
     if not release.is_consistent_with(original, key) or not key.names:
         raise InputError(
             "the key does not say what the tags of this release stand for",
@@ -61,7 +60,7 @@ def score_tokens(
     truth = {
         tag: name
         for tag, name, clear in zip(
-            release.vocabulary.names, key.names, release.readable.tolist(), strict=True
+            tags.vocabulary.names, key.names, tags.readable.tolist(), strict=True
         )
         if not clear
     }
@@ -83,7 +82,7 @@ def score_tokens(
         "precision": _share(right, sure),
         "sure": _share(set(sure), attacked),
         "tags_read": _share(right, list(truth)),
-        "occurrences_read": _occurrences(release, truth, right),
+        "occurrences_read": _occurrences(tags, truth, right),
     }
 
 

@@ -1,4 +1,4 @@
-"""What can be measured of releases whose items are tags, or whose records were split."""
+"""Whether the profiles of a split record still find each other."""
 
 from __future__ import annotations
 
@@ -8,45 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.measure.images import Images, Shown, certain_table, images, shown_classes
 from setveil.measure.interval import clustered_share
-from setveil.release.encoded import EncodedRelease
-from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:
     from setveil.data.table import Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
     from setveil.measure.interval import Rate
     from setveil.release.base import Key
-
-
-@images.register(EncodedRelease)
-@images.register(SplitRelease)
-def _images(
-    release: EncodedRelease | SplitRelease,
-    original: TransactionTable,
-    key: Key | None = None,
-    taxonomy: Taxonomy | None = None,
-) -> Images:
-    """Return the images of all occurrences; what stands as a tag has none."""
-    return images(release.legible, original, key, taxonomy)
-
-
-@certain_table.register(EncodedRelease)
-@certain_table.register(SplitRelease)
-def _certain(
-    release: EncodedRelease | SplitRelease,
-    original: TransactionTable,
-    taxonomy: Taxonomy | None = None,
-) -> TransactionTable:
-    return certain_table(release.legible, original, taxonomy)
-
-
-@shown_classes.register(EncodedRelease)
-def _shown(
-    release: EncodedRelease, original: TransactionTable, taxonomy: Taxonomy | None = None
-) -> Shown:
-    return shown_classes(release.legible, original, taxonomy)
+    from setveil.release.split import SplitRelease
 
 
 PAIRS = 2000

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.release.set_generalized import SetGeneralizedRelease
 
 if TYPE_CHECKING:
     from setveil.data.table import TransactionTable
@@ -52,8 +51,7 @@ def ul_exact(
     G. Loukides, A. Gkoulalas-Divanis, B. Malin: COAT: COnstraint-based Anonymization of
     Transactions, Knowledge and Information Systems 28(2), 2011.
     """
-    if not isinstance(release, SetGeneralizedRelease):
-        raise NotApplicable(f"a release of the form {release.form!r} has no sets of items")
+    sets = release.as_sets()
     cost = Fraction(str(per_suppressed))
     if cost < 0:
         raise ParameterError(f"a suppressed item costs {per_suppressed}", fix="use 0 or more")
@@ -62,9 +60,9 @@ def ul_exact(
         raise NotApplicable("the original has no items")
     stands_for = sum(
         ((1 << size) - 1) * support
-        for size, support in zip(release.sizes.tolist(), release.supports().tolist(), strict=True)
+        for size, support in zip(sets.sizes.tolist(), sets.supports().tolist(), strict=True)
     )
-    suppressed = sum(release.group_of(original.vocabulary[i]) is None for i in items)
+    suppressed = sum(sets.group_of(original.vocabulary[i]) is None for i in items)
     everything = ((1 << len(items)) - 1) * max(len(release), 1)
     return Fraction(stands_for, everything) + cost * suppressed
 

@@ -211,11 +211,8 @@ def workload_error(
 
 
 def _estimate(release: Release, items: tuple[str, ...], taxonomy: Taxonomy | None) -> float | None:
-    expect = getattr(release, "expected_support", None)
-    if expect is None:
-        return None
     try:
-        found = float(expect(items, taxonomy))
+        found = release.expected_support(items, taxonomy)
     except NotApplicable:
         return None
     return found if np.isfinite(found) else None

@@ -99,7 +99,4 @@ def terms_of(release: Release) -> list[str]:
     >>> terms_of(release)
     ['flu', 'gout', 'mumps']
     """
-    groups = getattr(release, "groups", None)
-    if groups is not None:
-        return sorted({member for group in groups for member in group})
-    return sorted({item for row in release.to_rows() for item in row})
+    return release.original_items()

@@ -14,8 +14,7 @@ from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
 from setveil.relatedness.base import IntArray, no_place
 from setveil.relatedness.cooccurrence import NGD
 from setveil.relatedness.postings import meet
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.published import published_rows
+from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,9 +67,10 @@ class RecordCounts:
         >>> RecordCounts.of(release).counts(["flu", "gout", "mumps"]).tolist()
         [0, 1, 0]
         """
-        if isinstance(published, DisassociatedRelease):
-            published = _pieces(published)
-        rows = published_rows(published)
+        if isinstance(published, TransactionTable):
+            rows = published_rows(published)
+        else:
+            rows = published.rows_to_count_in()
         clear = np.asarray(rows.exact)
         record_of = np.repeat(np.arange(len(rows), dtype=np.int32), rows.lengths)
         held = clear[rows.items]
@@ -117,16 +117,6 @@ class RecordCounts:
             digest.update(f"\n{term}\0".encode())
             digest.update(self.postings(term).tobytes())
         return digest.hexdigest()
-
-
-def _pieces(release: DisassociatedRelease) -> TransactionTable:
-    """Return a table of what a release in chunks shows together: sub-records, and terms alone."""
-    alone = release.row_offsets[-1] + np.arange(1, len(release.terms) + 1)
-    return TransactionTable.from_csr(
-        np.concatenate([release.row_offsets, alone]),
-        np.concatenate([release.items, release.terms]),
-        list(release.vocabulary.names),
-    )
 
 
 @register("relatedness", "release", paper="Cilibrasi & Vitányi 2007")

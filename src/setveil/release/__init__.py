@@ -9,12 +9,12 @@ from setveil.release.grouped import Group, GroupedRelease
 from setveil.release.grouping import deal, publish_grouped
 from setveil.release.item_channel import ItemChannel
 from setveil.release.perturbed import PerturbedRelease, publish_perturbed
-from setveil.release.published import PublishedRows, published_rows
 from setveil.release.recoded import publish_recoded
 from setveil.release.set_generalized import SetGeneralizedRelease, publish_sets
 from setveil.release.shared import SharedRelease
 from setveil.release.split import SplitRelease
 from setveil.release.suppressed import SuppressedRelease, publish_suppressed
+from setveil.release.views import PublishedRows, published_rows
 
 __all__ = [
     "Anonymization",

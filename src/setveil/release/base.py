@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import ParameterError
-from setveil.data.notebook import ROWS, html_of_records
-from setveil.data.table import Int64Array, TransactionTable, frozen
+from setveil.core.errors import NotApplicable, ParameterError
+from setveil.data.notebook import ROWS, ShowsRecords, html_of_records
+from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.release.views import CertainItems, rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import polars as pl
 
     from setveil.data.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee
+    from setveil.release.disassociated import DisassociatedRelease
+    from setveil.release.encoded import EncodedRelease
+    from setveil.release.generalized import GeneralizedRelease
+    from setveil.release.grouped import GroupedRelease
+    from setveil.release.perturbed import PerturbedRelease
+    from setveil.release.set_generalized import SetGeneralizedRelease
+    from setveil.release.views import Images, PublishedRows, ShownClasses
+
+MANY = 6
+"""Known items beyond which records are weighed one by one: the time of a count grows with 2^m."""
+UNKNOWN = 0.5
+"""The chance of an item about which a release says nothing: 1 bit is lacking."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,41 +131,230 @@ class Bounds:
     tight: bool = True
 
 
-@runtime_checkable
-class Release(Protocol):
-    """A published form. Every form answers the same verbs, so that nobody asks which one it is."""
+class Release(ShowsRecords):
+    """A published form. Every form answers the same questions: nobody asks which one it is.
+
+    A form of its own has a name (`form`), a length and `to_rows`. What it does not answer beside
+    that has no meaning for it, and says so (:class:`~setveil.core.errors.NotApplicable`).
+    """
 
     form: ClassVar[str]
+    counted_in_worlds: ClassVar[bool] = False
+    """Whether itemsets are counted in a random original: what is certain would say too little."""
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        raise NotImplementedError
 
     def to_rows(self) -> list[list[str]]:
         """Return the published records as lists of names, in canonical order."""
-        ...
+        raise NotImplementedError
 
     def to_frame(self) -> pl.DataFrame:
         """Return the published records as a long frame."""
-        ...
+        from setveil.release.frames import long_frame
+
+        table = TransactionTable.from_rows(self.to_rows())
+        return long_frame(table.offsets, table.items, table.vocabulary.names)
+
+    # --- the verbs ------------------------------------------------------------------------------
 
     def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
         """Return the records that may belong to someone who holds all of `known_items`."""
-        ...
+        raise self.lacks("says nothing about whose its records are")
 
     def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support of `itemset` over all consistent originals."""
-        ...
+        raise self.lacks("says nothing about counts")
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
+        """Return the mean of the support of `itemset` over :meth:`sample_world`."""
+        raise self.lacks("expects no counts")
 
     def sample_world(
         self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Draw one original that the release allows, with the distribution its form states."""
-        ...
+        raise self.lacks("allows no original to be drawn")
 
     def is_consistent_with(
         self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        ...
+        raise self.lacks("cannot be compared with an original")
+
+    def item_chance(
+        self, item: str, known: Iterable[str] = (), taxonomy: Taxonomy | None = None
+    ) -> float:
+        """Return the chance that somebody who is known to hold some items holds another one.
+
+        By :meth:`expected_support`: of the records that hold the known items in a random original,
+        the share that also holds `item`. Where more than six items are known, or the form's random
+        originals never hold them together although they can (two members of one set), by the
+        weights of :meth:`matches`: each record that may be the person's, with the chance of `item`
+        in it. Known items that the release does not publish tell nothing. Of an `item` that it
+        does not publish nothing is said, and the chance is ½.
+        """
+        if self.support_bounds([item], taxonomy).high == 0:
+            return 0.0
+        if self.expected_support([item], taxonomy) <= 0:
+            return UNKNOWN
+        others = [each for each in dict.fromkeys(known) if each != item]
+        shown = [each for each in others if self.expected_support([each], taxonomy) > 0]
+        if len(shown) <= MANY:
+            whole = self.expected_support(shown, taxonomy)
+            part = self.expected_support([*shown, item], taxonomy)
+            if whole > 0 and (part > 0 or not self.support_bounds([*shown, item], taxonomy).high):
+                return min(max(part / whole, 0.0), 1.0)
+        candidates = self.matches(shown, taxonomy)
+        held = self.matches([item], taxonomy)
+        chances = np.zeros(len(self))
+        chances[held.records] = np.minimum(held.weights, 1.0)
+        total = candidates.weights.sum()
+        if total <= 0:
+            return UNKNOWN
+        return float(candidates.weights @ chances[candidates.records] / total)
+
+    # --- the records in one shape ---------------------------------------------------------------
+
+    def published_rows(self) -> PublishedRows:
+        """Return the records as sets of numbers, with what the numbers stand for."""
+        return rows_of_table(TransactionTable.from_rows(self.to_rows()))
+
+    def rows_of_people(self) -> PublishedRows:
+        """Return the same where each record is one person's, and says which items it holds."""
+        return self.published_rows()
+
+    def rows_with_repeats(self) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
+        """Return the records as compressed rows with all that stands twice in them, and names."""
+        rows = self.published_rows()
+        return rows.offsets, rows.items, rows.names
+
+    def rows_to_count_in(self) -> PublishedRows:
+        """Return rows that show which items stand together, whether or not as whole records."""
+        return self.published_rows()
+
+    def rows_by_record(self) -> list[list[str]]:
+        """Return what is published of each record, by names."""
+        return self.to_rows()
+
+    def original_items(self) -> list[str]:
+        """Return all original items that the release names, in clear or among others, sorted."""
+        return sorted({item for row in self.to_rows() for item in row})
+
+    def items_taken(self, rows: PublishedRows) -> tuple[Int64Array, Int64Array]:
+        """Return how much stands behind what its :meth:`published_rows` show.
+
+        For each number how many original items it may stand for; for each entry of the rows how
+        many items of its record lie behind it at least, those below it included.
+        """
+        return np.ones(len(rows.names), np.int64), np.ones(len(rows.items), np.int64)
+
+    def image_finder(
+        self, rows: PublishedRows, taxonomy: Taxonomy | None = None
+    ) -> Callable[[str], int | None]:
+        """Return what tells the number that stands for an item in all records, None for nothing."""
+        return rows.number
+
+    def people(self) -> int:
+        """Return how many people the records are about."""
+        return len(self)
+
+    # --- what became of the items ---------------------------------------------------------------
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return the images of all original occurrences.
+
+        Where items may have been left out of any record, every published node stands for exactly
+        one item. Where no published node lies above another, the taxonomy tells each item's image.
+        Elsewhere only `key` and `taxonomy` together tell how many items share a node.
+        """
+        raise self.lacks("has no images of items")
+
+    def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
+        """Return what is certain of whoever stands behind each record."""
+        return CertainItems.of_rows(self.published_rows())
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the records with the original items that they hold for certain, by name.
+
+        The support of an itemset in it is the lower end of its support bounds; for a disassociated
+        release, whose sub-records and terms of term chunks are the rows, it may be less.
+        """
+        raise NotApplicable(f"what a release of the form {self.form!r} makes certain is not known")
+
+    def shown_classes(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> ShownClasses:
+        """Return the records over the highest published nodes, which stand for classes of items.
+
+        A record shows a class when it publishes its node or one below: then it certainly holds an
+        item of the class.
+        """
+        raise self.lacks("shows no classes of items")
+
+    def leaves_published(self) -> Int64Array:
+        """Return for each published item of each record how many leaves it may stand for."""
+        raise self.lacks("has no taxonomy nodes")
+
+    def leaves_in_all(self, original: TransactionTable) -> int:
+        """Return how many leaves a published item could stand for at most."""
+        raise self.lacks("has no taxonomy nodes")
+
+    def nodes_published(
+        self, tree: Taxonomy, rng: np.random.Generator
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the records as compressed rows of nodes of a whole tree."""
+        raise self.lacks("has no place in a taxonomy")
+
+    # --- what only one form has -----------------------------------------------------------------
+
+    def as_nodes(self) -> GeneralizedRelease:
+        """Return the release as one of taxonomy nodes."""
+        raise self.lacks("has no taxonomy nodes")
+
+    def as_sets(self) -> SetGeneralizedRelease:
+        """Return the release as one of generalized items."""
+        raise self.lacks("has no generalized items: no sets of items")
+
+    def as_tags(self) -> EncodedRelease:
+        """Return the release as one of tags."""
+        raise self.lacks("has no tags")
+
+    def as_chunks(self) -> DisassociatedRelease:
+        """Return the release as one of chunks."""
+        raise self.lacks("has no chunks", fix="ask this of releases that disassociate wrote")
+
+    def as_groups(self) -> GroupedRelease:
+        """Return the release as one of groups."""
+        raise self.lacks(
+            "has no groups of records",
+            fix="ask this of releases that cahd, anatomy or permutation wrote",
+        )
+
+    def as_randomized(self) -> PerturbedRelease:
+        """Return the release as one of randomized records."""
+        raise self.lacks("was not randomized")
+
+    def lacks(self, what: str, fix: str = "") -> NotApplicable:
+        """Return the error that says what this form has not, or does not say."""
+        return NotApplicable(f"a release of the form {self.form!r} {what}", fix=fix)
+
+
+def fits_key(release: Release, original: TransactionTable, key: Key) -> bool:
+    """Tell whether a key names a record of `original` for each record of a release.
+
+    >>> from setveil.release import publish_suppressed
+    >>> table = TransactionTable.from_rows([["flu"], ["gout"]])
+    >>> release, key = publish_suppressed(table, [True, True])
+    >>> fits_key(release, table, key), fits_key(release, table, Key(records=[0, 2]))
+    (True, False)
+    """
+    inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
+    return len(key) == len(release) and bool(inside)
 
 
 @dataclass(frozen=True, kw_only=True)

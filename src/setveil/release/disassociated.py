@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
-from setveil.data.notebook import ShowsRecords
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.release import chunk_checks
-from setveil.release.base import Bounds, Key, Matches
+from setveil.release.base import UNKNOWN, Bounds, Key, Matches, Release
+from setveil.release.views import CertainItems, leaf_rows, rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     import numpy.typing as npt
     import polars as pl
 
     from setveil.data.taxonomy import Taxonomy
+    from setveil.release.chunk_certainty import ChunkCertainty
+    from setveil.release.views import PublishedRows
 
 
 PART = 1 << 17
@@ -72,7 +74,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DisassociatedRelease(ShowsRecords):
+class DisassociatedRelease(Release):
     """Clusters of records, each cut into chunks whose rows nothing links.
 
     A cluster says how many records it has. Each of its record chunks is a bag of sub-records, the
@@ -123,6 +125,7 @@ class DisassociatedRelease(ShowsRecords):
 
     form: ClassVar[str] = "disassociated"
     builder: ClassVar[str] = "publish_disassociated"
+    counted_in_worlds: ClassVar[bool] = True
 
     vocabulary: Vocabulary
     sizes: Int64Array
@@ -379,6 +382,57 @@ class DisassociatedRelease(ShowsRecords):
 
         return chunk_frame(self)
 
+    # --- the records in one shape, and what became of the items ---------------------------------
+
+    def published_rows(self) -> PublishedRows:
+        """Refuse: nothing says which pieces are one record."""
+        raise NotApplicable(
+            f"a release of {len(self):,} records in chunks does not show them as rows",
+            fix="ask for disassociated or safe-disassociated instead",
+        )
+
+    def rows_to_count_in(self) -> PublishedRows:
+        """Return the sub-records, then each term of a term chunk in a row of its own."""
+        return rows_of_table(self._pieces)
+
+    def rows_by_record(self) -> list[list[str]]:
+        """Refuse: rows are those of chunks."""
+        raise self.lacks("does not show records as rows")
+
+    def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
+        """Return what known items imply: by itself no record shows anything."""
+        from setveil.release.chunk_certainty import ChunkCertainty
+
+        nothing = CertainItems.nothing(len(self))
+        return _CertainInChunks(
+            offsets=nothing.offsets, items=nothing.items, names=(), chunks=ChunkCertainty(self)
+        )
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the sub-records, then each term of a term chunk in a row of its own."""
+        return self._pieces
+
+    @property
+    def _pieces(self) -> TransactionTable:
+        alone = len(self.items) + np.arange(1, len(self.terms) + 1)
+        return TransactionTable(
+            offsets=np.concatenate([self.row_offsets, alone]),
+            items=np.concatenate([self.items, self.terms]),
+            vocabulary=self.vocabulary,
+        )
+
+    def nodes_published(
+        self, tree: Taxonomy, rng: np.random.Generator
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the records of a random world as leaves of a tree."""
+        return leaf_rows(self.sample_world(rng), tree)
+
+    def as_chunks(self) -> DisassociatedRelease:
+        """Return the release itself."""
+        return self
+
     # --- the four verbs -----------------------------------------------------------------------
 
     def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
@@ -391,7 +445,7 @@ class DisassociatedRelease(ShowsRecords):
         where a chunk shows all of them in 5 sub-records, these are the candidates, however many
         records the cluster has.
         """
-        from setveil.release.chunk_worlds import Question  # it needs this class
+        from setveil.release.chunk_worlds import Question
 
         question = Question.of(self, known_items)
         weights = question.chances()
@@ -427,6 +481,22 @@ class DisassociatedRelease(ShowsRecords):
 
         return float(Question.of(self, itemset).independent() @ self.sizes)
 
+    def item_chance(
+        self, item: str, known: Iterable[str] = (), taxonomy: Taxonomy | None = None
+    ) -> float:
+        """Return the chance by the weights of the records that may hold all items in some world.
+
+        Clusters in which no world has them together count for nothing, unlike in
+        :meth:`expected_support`, which places all pieces as if records could be empty.
+        """
+        if item not in self.vocabulary:
+            return 0.0
+        others = [each for each in dict.fromkeys(known) if each != item and each in self.vocabulary]
+        whole = float(self.matches(others).weights.sum())
+        if whole <= 0:
+            return UNKNOWN
+        return min(float(self.matches([*others, item]).weights.sum()) / whole, 1.0)
+
     def sample_world(
         self,
         rng: np.random.Generator,
@@ -459,6 +529,16 @@ class DisassociatedRelease(ShowsRecords):
         from setveil.release.disassociating import gives
 
         return gives(self, original, key)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _CertainInChunks(CertainItems):
+    """What known items imply; which records they stand in does not matter."""
+
+    chunks: ChunkCertainty
+
+    def _implied(self, chosen: Int64Array, known: Collection[str]) -> frozenset[str]:
+        return self.chunks.certain(known).items
 
 
 def _cut_out(offsets: Int64Array, pieces: Iterable[slice]) -> Int64Array:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
-from setveil.release.base import Bounds, Key, Matches
+from setveil.release.base import Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring
 from setveil.release.suppressed import SuppressedRelease, publish_suppressed
+from setveil.release.views import TaggedItems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from setveil.data.table import Int64Array
     from setveil.data.taxonomy import Taxonomy
+    from setveil.release.views import Images, PublishedRows, ShownClasses
 
 STEPS = 200_000
 """How many sets of tags a bound may look at before it is left loose."""
@@ -74,6 +76,64 @@ class EncodedRelease(ItemRows):
         """The release as it looks to somebody who passes over the tags."""
         return publish_suppressed(self.to_table(), self.readable)[0]
 
+    def published_rows(self) -> PublishedRows:
+        """Return the records as sets of numbers, those of names and tags."""
+        rows = super().published_rows()
+        finder = TaggedItems(rows.names, self.readable.tolist())
+        return replace(rows, exact=self.readable, finder=finder)
+
+    def rows_of_people(self) -> PublishedRows:
+        """Return the same where every item can be read."""
+        if not self.readable.all():
+            raise NotApplicable(
+                "items stand as tags here, and which tag is a sensitive item the release does not "
+                "say",
+                fix="attack it instead: token-frequency",
+            )
+        return self.published_rows()
+
+    def image_finder(
+        self, rows: PublishedRows, taxonomy: Taxonomy | None = None
+    ) -> Callable[[str], int | None]:
+        """Return what tells the number of an item that can be read."""
+
+        def image(item: str) -> int | None:
+            found = rows.standing(item)
+            if found.above:
+                raise NotApplicable(
+                    f"the release does not say which tag, if any, stands for {item!r}",
+                    fix="ask about items that the release shows by name",
+                )
+            return found.own[0] if found.own else None
+
+        return image
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return the images of all occurrences; what stands as a tag has none."""
+        return self.legible.images(original, key, taxonomy)
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the records without tags."""
+        return self.legible.to_table()
+
+    def shown_classes(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> ShownClasses:
+        """Return the records without tags, each item a class of its own."""
+        return self.legible.shown_classes(original, taxonomy)
+
+    def leaves_published(self) -> Int64Array:
+        """Return 1 for each item that can be read."""
+        return self.legible.leaves_published()
+
+    def as_tags(self) -> EncodedRelease:
+        """Return the release itself."""
+        return self
+
     # --- the four verbs -----------------------------------------------------------------------
 
     def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
@@ -107,7 +167,7 @@ class EncodedRelease(ItemRows):
 
     def sample_world(
         self,
-        rng: np.random.Generator,  # there is nothing to draw
+        rng: np.random.Generator,
         taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Return the records with tags for names: no name is invented for a tag."""
@@ -124,8 +184,7 @@ class EncodedRelease(ItemRows):
         Where the key says what each tag stands for, just that is checked; otherwise whether
         there is any way to name the tags.
         """
-        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
-        if len(key) != len(self) or not inside or len(original) != len(self):
+        if not fits_key(self, original, key) or len(original) != len(self):
             return False
         columns = _columns(original.take(key.records))
         shown = _columns(self.to_table())

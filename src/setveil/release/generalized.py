@@ -10,25 +10,31 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data.notebook import ShowsRecords
-from setveil.data.table import Int32Array, Int64Array, canonical_order, frozen, take_rows
-from setveil.release.base import Bounds, Key, Matches
-from setveil.release.rows import Signs, neighbour_order, occurring
+from setveil.data.table import (
+    Int32Array,
+    Int64Array,
+    TransactionTable,
+    canonical_order,
+    frozen,
+    take_rows,
+)
+from setveil.release.base import Bounds, Key, Matches, Release, fits_key
+from setveil.release.rows import Signs, distinct_in_rows, neighbour_order, occurring
 from setveil.release.tree_checks import first_fault
+from setveil.release.views import CertainItems, Images, PublishedRows, ShownClasses, TreeItems
 from setveil.release.worlds import DistinctRows, Way, draw_leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
     import polars as pl
 
-    from setveil.data.table import TransactionTable
     from setveil.data.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GeneralizedRelease(ShowsRecords):
+class GeneralizedRelease(Release):
     """Published records, each a bag of taxonomy nodes, in canonical order.
 
     Which originals a record allows depends on `hides`. Write n_t(v) for the number of items of an
@@ -233,7 +239,7 @@ class GeneralizedRelease(ShowsRecords):
         self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        if not self._fits(key, original):
+        if not fits_key(self, original, key):
             return False
         held, published = self.items_below(original, key, taxonomy)
         if self.hides and not self.whole:
@@ -267,7 +273,7 @@ class GeneralizedRelease(ShowsRecords):
         First the number of original items, found through `key`, then the number of published
         ones, itself included; both lined up with ``nodes``.
         """
-        if not self._fits(key, original):
+        if not fits_key(self, original, key):
             raise InputError(
                 f"the key does not belong to this release of {len(self)} records and this "
                 f"original of {len(original)}",
@@ -290,9 +296,239 @@ class GeneralizedRelease(ShowsRecords):
         )
         return held, published
 
-    def _fits(self, key: Key, original: TransactionTable) -> bool:
-        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
-        return len(key) == len(self) and bool(inside)
+    # --- the records in one shape ---------------------------------------------------------------
+
+    def published_rows(self) -> PublishedRows:
+        """Return the records as sets of numbers, those of the tree's nodes."""
+        offsets, items = distinct_in_rows(self.offsets, self.nodes)
+        return PublishedRows(
+            offsets=offsets,
+            items=items,
+            names=self.tree.names,
+            ids=self.tree.ids,
+            exact=self.tree.is_leaf,
+            finder=TreeItems(self.tree),
+        )
+
+    def rows_with_repeats(self) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
+        """Return the records as bags of nodes."""
+        return self.offsets, self.nodes, self.tree.names
+
+    def items_taken(self, rows: PublishedRows) -> tuple[Int64Array, Int64Array]:
+        """Return the nodes' leaves, and for each entry the published nodes at or below it.
+
+        Where more nodes stand below one than it has leaves, originals held some items twice:
+        then nothing is said of entries.
+        """
+        taken = np.ones(len(rows.items), dtype=np.int64)
+        if self.distinct.of_sets:
+            width = np.int64(len(self.tree) + 1)
+            every = np.repeat(np.arange(len(self)), np.diff(self.offsets)) * width + self.nodes
+            low = np.repeat(np.arange(len(rows)), rows.lengths) * width
+            ends = np.searchsorted(every, low + self.tree.ends[rows.items])
+            taken = ends - np.searchsorted(every, low + rows.items)
+        return self.tree.leaves, taken
+
+    def image_finder(
+        self, rows: PublishedRows, taxonomy: Taxonomy | None = None
+    ) -> Callable[[str], int | None]:
+        """Return what tells the only published node above an item."""
+        tree = self.tree if taxonomy is None else taxonomy
+        is_published = rows.supports() > 0
+        # A published node that the taxonomy lacks would let its items pass as suppressed.
+        self._check_same(np.flatnonzero(is_published), tree)
+        number = self._numbers
+
+        def image(item: str) -> int | None:
+            try:
+                leaf = int(tree.leaf_of([item])[0])
+                if taxonomy is None:
+                    TreeItems(tree).leaf(item)  # refuses a name that readers see on several items
+            except InputError as error:
+                if taxonomy is not None:
+                    raise
+                raise _unplaced(error) from None
+            above = [
+                v for node in tree.ancestors(leaf) if (v := number.get(tree.ids[node])) is not None
+            ]
+            nodes = [v for v in above if is_published[v]]
+            if len(nodes) > 1:
+                raise NotApplicable(
+                    f"the item {item!r} is published in several ways: as {rows.names[nodes[0]]!r} "
+                    f"and as {rows.names[nodes[1]]!r}",
+                    fix="ask this of releases that give every item one image",
+                )
+            return nodes[0] if nodes else None
+
+        return image
+
+    def as_nodes(self) -> GeneralizedRelease:
+        """Return the release itself."""
+        return self
+
+    # --- what became of the items ---------------------------------------------------------------
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return the images of all original occurrences; see :meth:`Release.images`."""
+        width, total = len(self.tree), len(original.items)
+        if self.hides and not self.whole:
+            counts = np.bincount(self.nodes, minlength=width)
+        elif taxonomy is not None and len(self) == len(original) and self.is_antichain:
+            image = self.tops(original, taxonomy)[original.items]
+            counts = np.bincount(image[image >= 0], minlength=width)
+        elif taxonomy is not None and key is not None:
+            below, _ = self.items_below(original, key, taxonomy)
+            counts = np.zeros(width, dtype=np.int64)
+            np.add.at(counts, self.nodes, below)
+        else:
+            raise NotApplicable(
+                "several items may share a published node, so the loss needs to know whose it is",
+                fix="give the key and the taxonomy",
+            )
+        return Images(
+            leaves=self.tree.leaves,
+            occurrences=counts,
+            lost=total - int(counts.sum()),
+            n_leaves=self.tree.n_leaves,
+        )
+
+    def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
+        """Return published leaves, and those below nodes that take all their leaves."""
+        tree = self.tree if taxonomy is None else taxonomy
+        number = {name: v for v, name in enumerate(tree.ids)}
+        distinct = self.distinct
+        sure = np.flatnonzero(distinct.free == distinct.taken)
+        node = np.searchsorted(distinct.starts, sure, side="right") - 1
+        leaves = {
+            v: _leaves_below(tree, number.get(self.tree.ids[v])) for v in np.unique(node).tolist()
+        }
+        below = [leaves[v] for v in node.tolist()]
+        row = np.repeat(distinct.rows[sure], [len(each) for each in below])
+        leaf = np.concatenate([np.zeros(0, dtype=np.int64), *below])
+        keys = np.unique(row * np.int64(len(tree) + 1) + leaf)
+        row, leaf = np.divmod(keys, len(tree) + 1)
+        starts = np.searchsorted(row, np.arange(len(distinct) + 1))
+        of_record = np.repeat(np.arange(len(distinct)), distinct.copies)
+        offsets, items = take_rows(starts, leaf, of_record)
+        item = np.where(tree.pseudo, tree.parents, np.arange(len(tree)))
+        return CertainItems(
+            offsets=offsets, items=items, names=tuple(tree.ids[v] for v in item.tolist())
+        )
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the records with the items below nodes that take all their leaves.
+
+        >>> from setveil.data import Taxonomy
+        >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
+        >>> table = TransactionTable.from_rows([["a", "b", "c"]])
+        >>> pair = tree.node("group 1.1")
+        >>> release, _ = publish_groups(tree, group_offsets=[0, 3], group_of=[0], hides=True,
+        ...                             group_nodes=[pair, pair, tree.node("group 1.2")])
+        >>> release.certain_table(table, tree).to_rows()  # two of two, but one of c and d
+        [['a', 'b']]
+        """
+        rows = self.distinct
+        rows.check_sets(self.tree)
+        by_node = np.repeat(np.arange(len(self.tree)), np.diff(rows.starts))
+        full = rows.free <= rows.taken  # as many published as there are leaves
+        items = self._up_to(original, taxonomy, np.arange(len(self.tree), dtype=np.int32))
+        pairs = []
+        for v in np.unique(by_node[full]).tolist():
+            held = np.flatnonzero((items >= v) & (items < self.tree.ends[v]))
+            where = rows.rows[full & (by_node == v)]
+            pairs.append(np.repeat(where, len(held)) * original.n_items + np.tile(held, len(where)))
+        keys = np.unique(np.concatenate(pairs)) if pairs else np.empty(0, dtype=np.int64)
+        width = np.int64(max(original.n_items, 1))
+        distinct = TransactionTable(
+            offsets=np.searchsorted(keys, np.arange(len(rows) + 1) * width),
+            items=(keys % width).astype(np.int32),
+            vocabulary=original.vocabulary,
+        )
+        return distinct.take(np.repeat(np.arange(len(rows)), rows.copies))
+
+    def shown_classes(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> ShownClasses:
+        """Return the records over the highest published nodes."""
+        tree, highest = self.tree, self._highest
+        tops = self.tops(original, taxonomy).tolist()
+        return ShownClasses(
+            table=TransactionTable.from_csr(self.offsets, highest[self.nodes], tree.ids),
+            names=tuple(tree.ids[v] if v >= 0 else None for v in tops),
+            exact=tuple(v >= 0 and int(tree.leaves[v]) == 1 for v in tops),
+            complete=self.whole or not self.hides,
+        )
+
+    def leaves_published(self) -> Int64Array:
+        """Return for each published node of each record how many leaves it has."""
+        return self.tree.leaves[self.nodes]
+
+    def leaves_in_all(self, original: TransactionTable) -> int:
+        """Return how many leaves the tree has."""
+        return self.tree.n_leaves
+
+    def nodes_published(
+        self, tree: Taxonomy, rng: np.random.Generator
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the records as nodes of the whole tree."""
+        used = occurring(self.nodes)
+        self._check_same(used, tree)
+        place = {node_id: v for v, node_id in enumerate(tree.ids)}
+        here = np.zeros(len(self.tree), dtype=np.int64)
+        here[used] = [place[self.tree.ids[v]] for v in used.tolist()]
+        return self.offsets, here[self.nodes]
+
+    @property
+    def is_antichain(self) -> bool:
+        """Whether no published node lies above another."""
+        used = occurring(self.nodes)
+        return bool(np.all(self.tree.ends[used[:-1]] <= used[1:]))
+
+    def tops(self, original: TransactionTable, taxonomy: Taxonomy | None) -> Int32Array:
+        """Return for each original item the highest published node above it, or -1."""
+        return self._up_to(original, taxonomy, self._highest)
+
+    @cached_property
+    def _highest(self) -> Int32Array:
+        """For each node of the tree the highest published one at or above it, or -1."""
+        highest = np.full(len(self.tree), -1, dtype=np.int32)
+        for v in occurring(self.nodes).tolist():  # in preorder: whoever is above comes first
+            if highest[v] < 0:
+                highest[v : self.tree.ends[v]] = v
+        return highest
+
+    def _up_to(
+        self, original: TransactionTable, taxonomy: Taxonomy | None, marks: Int32Array
+    ) -> Int32Array:
+        """Return for each item the mark of the lowest node of the release's tree above it."""
+        whole = self.tree if taxonomy is None else taxonomy
+        if taxonomy is not None:
+            self._check_same(occurring(self.nodes), taxonomy)
+        result = np.full(original.n_items, -1, dtype=np.int32)
+        number = self._numbers
+        for item in np.flatnonzero(original.supports()).tolist():
+            way = whole.ancestors(int(self._leaves([original.vocabulary[item]], whole)[0]))
+            above = (number[whole.ids[v]] for v in way if whole.ids[v] in number)
+            node = next(above, None)
+            if node is not None:
+                result[item] = marks[node]
+        return result
+
+    def _check_same(self, nodes: Int64Array, whole: Taxonomy) -> None:
+        """Refuse a taxonomy that does not have the published nodes as the release has them."""
+        leaves = dict(zip(whole.ids, whole.leaves.tolist(), strict=True))
+        for v in nodes.tolist():
+            if leaves.get(self.tree.ids[v]) != int(self.tree.leaves[v]):
+                raise InputError(
+                    f"the taxonomy does not hold the published node {self.tree.ids[v]!r} as the "
+                    "release does",
+                    fix="give the taxonomy the release was made with, for_items(all items) "
+                    "included",
+                )
 
     # --- finding items and nodes ----------------------------------------------------------------
 
@@ -318,10 +554,7 @@ class GeneralizedRelease(ShowsRecords):
         try:
             return tree.leaf_of(items)
         except InputError as error:
-            raise NotApplicable(
-                f"the release alone does not say where an item belongs ({error.what})",
-                fix="give the taxonomy the release was made with",
-            ) from None
+            raise _unplaced(error) from None
 
     def leaves_of(self, table: TransactionTable, tree: Taxonomy) -> tuple[Int64Array, Int32Array]:
         """Return the items that occur in a table, and their leaves."""
@@ -350,6 +583,20 @@ class GeneralizedRelease(ShowsRecords):
                 fix="give the taxonomy the release was made with, for_items(all items) included",
             )
         return place[self.nodes]
+
+
+def _unplaced(error: InputError) -> NotApplicable:
+    return NotApplicable(
+        f"the release alone does not say where an item belongs ({error.what})",
+        fix="give the taxonomy the release was made with",
+    )
+
+
+def _leaves_below(tree: Taxonomy, node: int | None) -> Int64Array:
+    """Return the leaves below a node; a node that the tree does not have has none."""
+    if node is None:
+        return np.zeros(0, dtype=np.int64)
+    return node + np.flatnonzero(tree.is_leaf[node : tree.ends[node]])
 
 
 def publish_groups(

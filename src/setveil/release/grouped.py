@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -9,19 +10,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
-from setveil.data.notebook import ShowsRecords
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.release import group_checks
-from setveil.release.base import Bounds, Key, Matches
+from setveil.release.base import Bounds, Key, Matches, Release
 from setveil.release.rows import neighbour_order
+from setveil.release.views import CertainItems, Images
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     import polars as pl
 
     from setveil.data.taxonomy import Taxonomy
+    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class GroupedRelease(ShowsRecords):
+class GroupedRelease(Release):
     """Groups of records whose ordinary items are published as they are, and nothing else of each.
 
     What is sensitive is published for the group only. Either as a *histogram*: how many of its
@@ -219,6 +221,52 @@ class GroupedRelease(ShowsRecords):
 
         return group_frame(self)
 
+    # --- the records in one shape, and what became of the items ---------------------------------
+
+    def published_rows(self) -> PublishedRows:
+        """Refuse: what is sensitive does not stand beside its record."""
+        raise NotApplicable(
+            f"a release of {len(self):,} records in groups does not show whole records",
+            fix="ask for privacy-degree instead",
+        )
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return that every occurrence is published as itself, if not always beside its record."""
+        kept = len(original.items) if len(self) == len(original) else self.occurrences
+        return Images.unchanged(kept, original)
+
+    def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
+        """Return the ordinary items of each record, and what follows from its group."""
+        return _CertainInGroups(
+            offsets=self.offsets,
+            items=self.items.astype(np.int64),
+            names=self.vocabulary.names,
+            groups=self,
+        )
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the records without sensitive items, then every sensitive part."""
+        parts = TransactionTable(
+            offsets=self.part_offsets, items=self.part_items, vocabulary=self.vocabulary
+        ).take(np.repeat(np.arange(len(self.counts)), self.counts))
+        return TransactionTable(
+            offsets=np.concatenate([self.offsets, len(self.items) + parts.offsets[1:]]),
+            items=np.concatenate([self.items, parts.items]),
+            vocabulary=self.vocabulary,
+        )
+
+    def leaves_published(self) -> Int64Array:
+        """Return 1 for each item that the records hold: it stands for itself."""
+        return np.ones(self.occurrences, dtype=np.int64)
+
+    def as_groups(self) -> GroupedRelease:
+        """Return the release itself."""
+        return self
+
     # --- the four verbs -----------------------------------------------------------------------
 
     def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
@@ -273,7 +321,7 @@ class GroupedRelease(ShowsRecords):
         For a histogram, each item is put into so many distinct records of its group, whatever
         else these hold; for whole parts, each part into a record of its own.
         """
-        from setveil.release.grouping import drawn_world  # it needs this class
+        from setveil.release.grouping import drawn_world
 
         return drawn_world(self, rng)
 
@@ -284,7 +332,7 @@ class GroupedRelease(ShowsRecords):
         taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        from setveil.release.grouping import gives  # it needs this class
+        from setveil.release.grouping import gives
 
         return gives(self, original, key)
 
@@ -333,6 +381,39 @@ class GroupedRelease(ShowsRecords):
     @cached_property
     def _by_part_item(self) -> tuple[Int64Array, Int64Array]:
         return _postings(self.part_offsets, self.part_items, len(self.vocabulary))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _CertainInGroups(CertainItems):
+    """What records show, and what the sensitive parts of their groups imply."""
+
+    groups: GroupedRelease
+
+    def _implied(self, chosen: Int64Array, known: Collection[str]) -> frozenset[str]:
+        """Add the sensitive items that each of some slots holds for certain.
+
+        In a group these are the items that all its records hold, and those that stand in every
+        part with the known sensitive items.
+        """
+        shown, release = super()._implied(chosen, known), self.groups
+        names, secret = release.vocabulary, release.is_sensitive
+        asked = {i for i in (names.number(name) for name in known if name in names) if secret[i]}
+        common: set[int] | None = None
+        for group in np.unique(release.group_of[chosen]).tolist():
+            held: Counter[int] = Counter()
+            matching = []
+            for q in range(*release.part_starts[group : group + 2].tolist()):
+                part = release.part_items[slice(*release.part_offsets[q : q + 2])].tolist()
+                held.update(dict.fromkeys(part, int(release.counts[q])))
+                if release.whole and asked and asked <= set(part):
+                    matching.append(set(part))
+            sure = {i for i, count in held.items() if count == release.sizes[group]}
+            if matching:
+                sure |= set.intersection(*matching)
+            common = sure if common is None else common & sure
+            if not common:
+                return shown
+        return shown | frozenset(names[i] for i in common or ())
 
 
 def _postings(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.notebook import ShowsRecords
 from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.release.base import Release
 from setveil.release.rows import is_ascending, neighbour_order
+from setveil.release.views import PublishedRows, rows_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ItemRows(ShowsRecords):
+class ItemRows(Release):
     """Records, each a set of published items, in canonical order.
 
     Parameters
@@ -91,6 +92,10 @@ class ItemRows(ShowsRecords):
     def to_table(self) -> TransactionTable:
         """Return the published records as a table."""
         return TransactionTable(offsets=self.offsets, items=self.items, vocabulary=self.vocabulary)
+
+    def published_rows(self) -> PublishedRows:
+        """Return the records as sets of numbers, those of the vocabulary."""
+        return rows_of_table(self.to_table())
 
     def supports(self) -> Int64Array:
         """Return for each item of the vocabulary the number of records that hold it."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import ParameterError
+from setveil.core.errors import NotApplicable, ParameterError
 from setveil.data.table import TransactionTable, Vocabulary, canonical_order, take_rows
-from setveil.release.base import Bounds, Key, Matches
+from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring
+from setveil.release.views import CertainItems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from setveil.data.table import Int64Array
     from setveil.data.taxonomy import Taxonomy
     from setveil.release.item_channel import Floats, ItemChannel
+    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -70,6 +72,49 @@ class PerturbedRelease(ItemRows):
     def unseen(self) -> int:
         """How many items of the domain no record shows."""
         return self.channel.domain - len(self.vocabulary)
+
+    counted_in_worlds: ClassVar[bool] = True
+
+    def published_rows(self) -> PublishedRows:
+        """Refuse: no record is true for certain."""
+        raise NotApplicable(
+            f"the items of a release of {len(self):,} randomized records are true only by chance, "
+            "so counting them decides nothing",
+            fix="attack it instead: noise-filter, public-records",
+        )
+
+    def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
+        """Return that nothing is certain of anybody."""
+        return CertainItems.nothing(len(self))
+
+    def item_chance(
+        self, item: str, known: Iterable[str] = (), taxonomy: Taxonomy | None = None
+    ) -> float:
+        """Return the chance by Bayes' rule, from the estimated share of the item and each record.
+
+        A record that may be the person's shows the item or not; how much that tells is what the
+        mechanism says. Where it says nothing (β = ½), nothing is known.
+        """
+        if self.support_bounds([item], taxonomy).high == 0:
+            return 0.0
+        if self.channel.is_noise:
+            return UNKNOWN
+        share = min(max(self.expected_support([item], taxonomy) / max(len(self), 1), 0.0), 1.0)
+        found = self.matches([each for each in known if each != item], taxonomy)
+        if item in self.vocabulary:
+            shown = np.isin(found.records, self.records_of(self.vocabulary.number(item)))
+        else:
+            shown = np.zeros(len(found.records), dtype=bool)
+        added = float(self.channel.beta)
+        held = share * self.channel.pattern_chances(1)[shown.astype(np.int64)]
+        free = (1 - share) * np.where(shown, added, 1 - added)
+        total = held + free
+        chances = np.divide(held, total, out=np.full(len(total), share), where=total > 0)
+        return float(np.average(chances, weights=found.weights)) if len(chances) else share
+
+    def as_randomized(self) -> PerturbedRelease:
+        """Return the release itself."""
+        return self
 
     # --- the four verbs -----------------------------------------------------------------------
 
@@ -173,8 +218,7 @@ class PerturbedRelease(ItemRows):
         taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
-        if not inside or not len(key) == len(self) == len(original):
+        if not fits_key(self, original, key) or len(self) != len(original):
             return False
         there = {original.vocabulary[i] for i in occurring(original.items).tolist()}
         if len(there.union(self.vocabulary.names)) > self.channel.domain:

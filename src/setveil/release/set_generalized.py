@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import ParameterError
+from setveil.data.naming import fresh_id
 from setveil.data.table import (
     Int32Array,
     Int64Array,
@@ -18,17 +19,19 @@ from setveil.data.table import (
     canonical_order,
     take_rows,
 )
-from setveil.release.base import Bounds, Key, Matches
+from setveil.release.base import Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring
 from setveil.release.set_labels import members_of, written
+from setveil.release.views import GroupedItems, Images, ShownClasses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
 
     from setveil.data.taxonomy import Taxonomy
+    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -114,6 +117,94 @@ class SetGeneralizedRelease(ItemRows):
     def _group_of(self) -> dict[str, int]:
         return {item: number for number, group in enumerate(self.groups) for item in group}
 
+    # --- the records in one shape, and what became of the items ---------------------------------
+
+    def published_rows(self) -> PublishedRows:
+        """Return the records as sets of numbers, those of the generalized items."""
+        rows = super().published_rows()
+        # An item in clear goes by its own name, which may be written like a set.
+        taken = {group[0] for group in self.groups if len(group) == 1}
+        ids = tuple(
+            group[0] if len(group) == 1 else fresh_id(label, taken, "*")
+            for group, label in zip(self.groups, rows.names, strict=True)
+        )
+        finder = GroupedItems(self.groups, ids)
+        return replace(rows, ids=ids, exact=self.is_trivial, finder=finder)
+
+    def original_items(self) -> list[str]:
+        """Return all members, sorted."""
+        return sorted(self._group_of)
+
+    def items_taken(self, rows: PublishedRows) -> tuple[Int64Array, Int64Array]:
+        """Return how many members each generalized item has; a record shows one or more."""
+        return self.sizes, np.ones(len(rows.items), dtype=np.int64)
+
+    def image_finder(
+        self, rows: PublishedRows, taxonomy: Taxonomy | None = None
+    ) -> Callable[[str], int | None]:
+        """Return what tells the generalized item that an item is a member of."""
+        return self.group_of
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return the images of all occurrences: the members of a set are the leaves below it."""
+        names = original.vocabulary.names
+        group = np.array([self._group_of.get(name, -1) for name in names], dtype=np.int64)
+        found = group[original.items] if len(names) else group
+        counts = np.bincount(found[found >= 0], minlength=len(self.groups))
+        return Images(
+            leaves=self.sizes,
+            occurrences=counts,
+            lost=len(original.items) - int(counts.sum()),
+            n_leaves=self.leaves_in_all(original),
+        )
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the records with what stands in clear."""
+        clear = self.is_trivial[self.items] if len(self.items) else self.is_trivial
+        offsets = np.concatenate([[0], np.cumsum(clear)])[self.offsets]
+        names = [group[0] for group in self.groups if len(group) == 1]
+        place = np.cumsum(self.is_trivial) - 1
+        return TransactionTable.from_csr(offsets, place[self.items[clear]], names)
+
+    def shown_classes(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> ShownClasses:
+        """Return the records, in which each generalized item is a class."""
+        groups = [self.group_of(name) for name in original.vocabulary.names]
+        return ShownClasses(
+            table=self.to_table(),
+            names=tuple(None if g is None else self.vocabulary[g] for g in groups),
+            exact=tuple(g is not None and bool(self.is_trivial[g]) for g in groups),
+            complete=True,
+        )
+
+    def leaves_published(self) -> Int64Array:
+        """Return for each published item of each record how many members it has."""
+        return self.sizes[self.items] if len(self.items) else self.sizes
+
+    def leaves_in_all(self, original: TransactionTable) -> int:
+        """Return how many different items the original has."""
+        return int(np.count_nonzero(original.supports()))
+
+    def nodes_published(
+        self, tree: Taxonomy, rng: np.random.Generator
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the records with the lowest node above all members of each generalized item."""
+        above = np.zeros(len(self.groups), dtype=np.int64)
+        for number, members in enumerate(self.groups):
+            leaves = tree.leaf_of(members)
+            # In preorder, whatever is above the first and the last is above all between.
+            above[number] = tree.lca(int(leaves.min()), int(leaves.max()))
+        return self.offsets, above[self.items]
+
+    def as_sets(self) -> SetGeneralizedRelease:
+        """Return the release itself."""
+        return self
+
     # --- the four verbs -----------------------------------------------------------------------
 
     def matches(self, known_items: Iterable[str], taxonomy: Taxonomy | None = None) -> Matches:
@@ -171,8 +262,7 @@ class SetGeneralizedRelease(ItemRows):
         taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
-        if len(key) != len(self) or not inside:
+        if not fits_key(self, original, key):
             return False
         number = np.array(
             [self._group_of.get(name, -1) for name in original.vocabulary.names], dtype=np.int32

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.release.base import Bounds, Key, Matches
+from setveil.core.errors import NotApplicable
+from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import TransactionTable
+    from setveil.data.table import Int64Array, TransactionTable
     from setveil.data.taxonomy import Taxonomy
+    from setveil.release.views import Images, PublishedRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -49,6 +51,49 @@ class SplitRelease(ItemRows):
     def legible(self) -> SuppressedRelease:
         """The profiles as if each were the record of a person of its own."""
         return SuppressedRelease(vocabulary=self.vocabulary, offsets=self.offsets, items=self.items)
+
+    def rows_of_people(self) -> PublishedRows:
+        """Refuse: a record is a part of a person's."""
+        raise NotApplicable(
+            "a person's items may stand in several of these profiles, so what is in one of them "
+            "does not say what the person holds",
+            fix="attack it instead: linkage",
+        )
+
+    def people(self) -> int:
+        """Refuse: how many people there are is not said."""
+        raise NotApplicable("a published profile is a part of a record")
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return the images of all occurrences: what is published is as it was."""
+        return self.legible.images(original, key, taxonomy)
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the profiles: what one shows, one person holds."""
+        return self.to_table()
+
+    def leaves_published(self) -> Int64Array:
+        """Return 1 for each published item: it stands for itself."""
+        return self.legible.leaves_published()
+
+    def item_chance(
+        self, item: str, known: Iterable[str] = (), taxonomy: Taxonomy | None = None
+    ) -> float:
+        """Return the chance that a candidate's profile shows the item, or another of the person's.
+
+        The other profiles of the person may be any: the item is as likely in them as in all.
+        """
+        bounds = self.support_bounds([item], taxonomy)
+        if item not in self.vocabulary:
+            return UNKNOWN if bounds.high else 0.0
+        found = self.matches(known, taxonomy)
+        shows = np.isin(found.records, self.records_of(self.vocabulary.number(item)))
+        elsewhere = bounds.high / len(self)
+        return float(np.average(np.where(shows, 1.0, elsewhere), weights=found.weights))
 
     # --- the four verbs -----------------------------------------------------------------------
 
@@ -89,7 +134,7 @@ class SplitRelease(ItemRows):
 
     def sample_world(
         self,
-        rng: np.random.Generator,  # there is nothing to draw
+        rng: np.random.Generator,
         taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Return the profiles as they are: every one a person of its own."""
@@ -102,8 +147,7 @@ class SplitRelease(ItemRows):
         taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, whose records' parts `key` names, could have given this."""
-        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
-        if len(key) != len(self) or not inside:
+        if not fits_key(self, original, key):
             return False
         if len(np.unique(key.records)) != len(original):
             return False

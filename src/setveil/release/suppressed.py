@@ -16,9 +16,10 @@ from setveil.data.table import (
     canonical_order,
     take_rows,
 )
-from setveil.release.base import Bounds, Key, Matches
+from setveil.release.base import Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring
+from setveil.release.views import Images, ShownClasses, leaf_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +86,7 @@ class SuppressedRelease(ItemRows):
 
     def sample_world(
         self,
-        rng: np.random.Generator,  # there is nothing to draw
+        rng: np.random.Generator,
         taxonomy: Taxonomy | None = None,
     ) -> TransactionTable:
         """Return the published records as they are: nothing is invented for removed items."""
@@ -98,8 +99,7 @@ class SuppressedRelease(ItemRows):
         taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        inside = key.records.min(initial=0) >= 0 and key.records.max(initial=-1) < len(original)
-        if len(key) != len(self) or not inside:
+        if not fits_key(self, original, key):
             return False
         kept = np.array([name in self.vocabulary for name in original.vocabulary.names], dtype=bool)
         offsets, items, names = _stripped(original.take(key.records), kept)
@@ -108,6 +108,46 @@ class SuppressedRelease(ItemRows):
             and np.array_equal(offsets, self.offsets)
             and np.array_equal(items, self.items)
         )
+
+    # --- what became of the items ---------------------------------------------------------------
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return the images of all occurrences: what is published is as it was."""
+        kept = len(self.items)
+        if len(self) == len(original):  # counts an item that a record holds twice twice
+            stays = np.array([name in self.vocabulary for name in original.vocabulary.names])
+            kept = int(stays[original.items].sum()) if len(original.items) else 0
+        return Images.unchanged(kept, original)
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the published records: all of it is certain."""
+        return self.to_table()
+
+    def shown_classes(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> ShownClasses:
+        """Return the records, in which each item is a class of its own."""
+        names = [name if name in self.vocabulary else None for name in original.vocabulary.names]
+        return ShownClasses(
+            table=self.to_table(),
+            names=tuple(names),
+            exact=tuple(name is not None for name in names),
+            complete=True,
+        )
+
+    def leaves_published(self) -> Int64Array:
+        """Return 1 for each published item: it stands for itself."""
+        return np.ones(len(self.items), dtype=np.int64)
+
+    def nodes_published(
+        self, tree: Taxonomy, rng: np.random.Generator
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the records as leaves of a tree."""
+        return leaf_rows(self.to_table(), tree)
 
     # --- who holds what -----------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.release.item_traces import item_id
+from setveil.release.views import item_id
 
 if TYPE_CHECKING:
     from setveil.data.taxonomy import Taxonomy

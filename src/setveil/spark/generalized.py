@@ -12,7 +12,7 @@ from setveil.core.errors import ParameterError
 from setveil.data.table import Vocabulary, canonical_order, frozen, take_rows
 from setveil.engine.spark import spoken_errors
 from setveil.release.generalized import GeneralizedRelease
-from setveil.release.published import published_rows
+from setveil.release.views import published_rows
 from setveil.spark.batches import lists_of, map_batches, rows_of
 from setveil.spark.table import ITEMS, DistributedTable, count_items, sorted_rows
 from setveil.spark.verify import check
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from setveil.data.table import Int32Array, Int64Array
     from setveil.data.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee, Verdict
-    from setveil.release.published import PublishedRows
+    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -16,10 +16,11 @@ import numpy as np
 
 from setveil.core.errors import NotApplicable
 from setveil.data.table import TransactionTable
-from setveil.measure.images import Images, is_antichain, tops, tree_for
+from setveil.measure.generalization import tree_for
 from setveil.release.base import Key
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.release.views import Images
 from setveil.spark.batches import fold, rows_of
 from setveil.spark.chunks import DistributedChunks
 from setveil.spark.measures_queries import average_relative_error
@@ -254,7 +255,7 @@ def images(
     key: Key | DataFrame | None = None,
     taxonomy: Taxonomy | None = None,
 ) -> Images:
-    """Return the images of all original occurrences, as :func:`setveil.measure.images.images`."""
+    """Return the images of all original occurrences, as ``Release.images`` does."""
     table, sketch = release.records()
     form, own = sketch.release, _own_counts(original)
     total, names = int(own.sum()), original.vocabulary.names
@@ -275,8 +276,8 @@ def images(
     width, same = len(form.tree), table.n_records == original.n_records
     if form.hides and not form.whole:
         counts = _summed(sketch.numbers.astype(np.int64), counted(table).occurrences, width)
-    elif taxonomy is not None and same and is_antichain(form):
-        image = tops(form, every_item(original), taxonomy).astype(np.int64)
+    elif taxonomy is not None and same and form.is_antichain:
+        image = form.tops(every_item(original), taxonomy).astype(np.int64)
         counts = _summed(image, own, width)
     elif taxonomy is not None and key is not None:
         counts = _joined(table, sketch, original, key, taxonomy)

@@ -70,7 +70,7 @@ def average_relative_error(
     else:
         table, sketch = release.records()
         for query in distinct:  # refuses here, before any worker does
-            sketch.release.expected_support(query, taxonomy)  # type: ignore[attr-defined]
+            sketch.release.expected_support(query, taxonomy)
         function = partial(
             expected_in, queries=shared, sketch=share(sketch), taxonomy=share(taxonomy)
         )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.attack.certain_items import CertainItems
 from setveil.attack.linkage import NAMED, TIE, Link, LinkageGuess, Targets, notes_on
 from setveil.core.errors import InputError, ParameterError
 from setveil.engine.spark import spoken_errors
@@ -194,7 +193,7 @@ def look_in(
     """Return what a batch of records says about each person (on a worker)."""
     part = sketch.value.part(rows_of(rows[ITEMS]))
     numbers = rows[RECORD].to_numpy()
-    certain = CertainItems.of(part.release, taxonomy.value)
+    certain = part.release.certain_items(taxonomy.value)
     traces = []
     for known in asked.value:
         found = part.release.matches(known, taxonomy.value)
@@ -209,7 +208,7 @@ def look_in_chunks(
 ) -> list[Trace]:
     """Return what some clusters say about each person (on a worker)."""
     release = assembled(table, names.value)
-    certain = CertainItems.of(release)
+    certain = release.certain_items()
     traces = []
     for known in asked.value:
         found = release.matches(known)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from setveil.data.table import Int64Array
-    from setveil.release.published import PublishedRows
+    from setveil.release.views import PublishedRows
 
 FOUND_SETS = (
     "size int, found bigint, sets bigint, done boolean, supports array<bigint>, itemsets array<int>"

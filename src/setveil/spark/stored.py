@@ -17,9 +17,9 @@ from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import rebuild
 from setveil.release.parts import content_blocks
-from setveil.release.published import published_rows
 from setveil.release.records import Records
 from setveil.release.store import load_manifest, load_release
+from setveil.release.views import published_rows
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks
 from setveil.spark.sources import address_of, reader_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.base import Release
     from setveil.release.manifest import Manifest
-    from setveil.release.published import PublishedRows
+    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True, eq=False)

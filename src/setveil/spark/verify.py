@@ -20,7 +20,7 @@ from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.disassociated import Disassociated, universals
 from setveil.guarantee.k_anonymity import SHOWN, KAnonymity
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.release.published import PublishedRows
+from setveil.release.views import PublishedRows
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks, assembled
 from setveil.spark.search import check_coherence, check_km
@@ -51,7 +51,7 @@ def check(
         The records, or the clusters of chunks.
     shape
         What the numbers of the table stand for, where they are not plain items: a view as
-        :func:`setveil.release.published.published_rows` gives it, over the same numbers.
+        :func:`setveil.release.views.published_rows` gives it, over the same numbers.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def over_seeds(rows: Sequence[Mapping[str, Any]], figure: str) -> Mean:
     return Mean(fmean(values), width)
 
 
-def chosen(rows: Sequence[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+def chosen(rows: Sequence[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:
     """Return the rows with these values.
 
     >>> chosen([{"k": 2, "auc": 0.9}, {"k": 4, "auc": 0.8}], k=4)

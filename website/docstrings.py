@@ -16,7 +16,7 @@ _ROLE = re.compile(r":(?:class|func|meth|attr|mod|exc|data):`~?([^`]+)`")
 class Readable(griffe.Extension):
     """Rewrite every docstring before it is parsed; MkDocs finds this class by itself."""
 
-    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # noqa: ANN401
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of a module, class, function or attribute."""
         if obj.docstring is not None:
             obj.docstring.value = readable(obj.docstring.value)

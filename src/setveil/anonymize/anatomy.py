@@ -80,7 +80,7 @@ class Anatomy:
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     accepts: ClassVar[frozenset[str]] = frozenset({"rng"})
 
-    l: int = field(  # noqa: E741  (the letter of the paper)
+    l: int = field(
         default=5, metadata={"doc": "at most one record in l of a group holds a sensitive item"}
     )
 

@@ -29,7 +29,7 @@ class Anonymizer(Protocol):
 
     requires: ClassVar[frozenset[str]]
 
-    def anonymize(self, table: TransactionTable, **inputs: Any) -> Anonymization:  # noqa: ANN401
+    def anonymize(self, table: TransactionTable, **inputs: Any) -> Anonymization:
         """Turn a table into a release, its private key and the promise that holds for it."""
         ...
 

@@ -130,7 +130,7 @@ class Attack(Protocol):
     applies_to: ClassVar[frozenset[str]]
     requires: ClassVar[frozenset[str]]
 
-    def run(self, release: Release, **knowledge: Any) -> Guess:  # noqa: ANN401
+    def run(self, release: Release, **knowledge: Any) -> Guess:
         """Return what the adversary believes about `release`."""
         ...
 

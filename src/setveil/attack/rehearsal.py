@@ -41,7 +41,7 @@ LEAST = 1 / 16
 class Method(Protocol):
     """An anonymizer, as an adversary has it who runs it on their own."""
 
-    def anonymize(self, table: TransactionTable, **inputs: Any) -> Anonymization:  # noqa: ANN401
+    def anonymize(self, table: TransactionTable, **inputs: Any) -> Anonymization:
         """Turn a table into a release, with the key to it."""
         ...
 

@@ -142,7 +142,7 @@ class SettingsText(TypedDict, total=False):
     sensitive: list[str]
 
 
-def _check(found: Mapping[str, Any], kind: type, **closer: Any) -> None:  # noqa: ANN401
+def _check(found: Mapping[str, Any], kind: type, **closer: Any) -> None:
     """Refuse an object from a file that is not as its class says."""
     wrong = misfit(found, kind, **closer)
     if wrong is not None:

@@ -138,7 +138,7 @@ class WithUtility:
         found: frozenset[str] = getattr(self.method, "accepts", frozenset())
         return found
 
-    def anonymize(self, table: TransactionTable, **inputs: Any) -> Anonymization:  # noqa: ANN401
+    def anonymize(self, table: TransactionTable, **inputs: Any) -> Anonymization:
         """Anonymize under those constraints that speak of items of `table`."""
         there = set(occurring(table))
         sets = [[item for item in each if item in there] for each in self.sets]

@@ -39,7 +39,7 @@ def anatomize(
         typer.Option("--sensitive-out", metavar="FILE", help="File for the groups' values."),
     ],
     sensitive: SensitiveColumn,
-    l: LOption = 2,  # noqa: E741  (the letter of the paper)
+    l: LOption = 2,
     delimiter: DelimiterOption = None,
     seed: SeedOption = None,
     force: ForceOption = False,
@@ -87,7 +87,7 @@ def permute(
     data: DataArgument,
     out: OutOption,
     sensitive: SensitiveColumn,
-    l: LOption = 2,  # noqa: E741
+    l: LOption = 2,
     spread: Annotated[
         float, typer.Option("--spread", help="Least range of a group's sensitive numbers.")
     ] = 0.0,
@@ -207,5 +207,5 @@ def swap(
     )
 
 
-def _in_groups(sensitive: str, l: int) -> str:  # noqa: E741
+def _in_groups(sensitive: str, l: int) -> str:
     return f"no value of {sensitive} has more than one in {l} of a group's rows"

@@ -87,7 +87,7 @@ def check(
     m: Annotated[
         int | None, typer.Option("--m", help="Greatest number of items that may be known.")
     ] = None,
-    l: Annotated[  # noqa: E741
+    l: Annotated[
         str | None, typer.Option("--l", metavar="NUMBER", help="Diversity of a class.")
     ] = None,
     c: Annotated[

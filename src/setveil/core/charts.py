@@ -71,7 +71,7 @@ def standing_alone(spec: Any) -> Any:  # noqa: ANN401  (any part of a specificat
     return PALETTE.get(spec, spec) if isinstance(spec, str) else spec
 
 
-def based(height: int, **rest: Any) -> dict[str, Any]:  # noqa: ANN401  (Vega-Lite values)
+def based(height: int, **rest: Any) -> dict[str, Any]:
     """Return a specification with the looks that all charts share.
 
     >>> based(200, width=300)["width"]

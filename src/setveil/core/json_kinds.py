@@ -78,7 +78,7 @@ def _fits_inside(value: object, kind: Any, origin: Any, parts: tuple[Any, ...]) 
     return misfit(value, kind) is None
 
 
-def misfit(content: Mapping[str, Any], kind: type, **closer: Any) -> str | None:  # noqa: ANN401
+def misfit(content: Mapping[str, Any], kind: type, **closer: Any) -> str | None:
     """Return the first field of an object that is not as its dataclass or TypedDict says.
 
     Parameters

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 def _sent(value: T) -> T:
     """Return what arrives at the other side: a copy that shares nothing."""
-    copy: T = pickle.loads(pickle.dumps(value))  # noqa: S301  (our own value, never a user's file)
+    copy: T = pickle.loads(pickle.dumps(value))  # our own value, never a user's file
     return copy
 
 

@@ -189,7 +189,7 @@ class _Worker:
         end = LENGTH.size + LENGTH.unpack_from(self.heard)[0]
         if len(self.heard) < end:
             return None
-        answer: tuple[str, Any] = pickle.loads(self.heard[LENGTH.size : end])  # noqa: S301  (our own worker)
+        answer: tuple[str, Any] = pickle.loads(self.heard[LENGTH.size : end])  # our own worker
         del self.heard[:end]
         return answer
 

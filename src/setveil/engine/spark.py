@@ -149,7 +149,7 @@ local[2], local[*] or spark://host:port.
             done.unpersist()
 
 
-def carried(function: Callable[..., Any], *arguments: Any) -> tuple[bool, Any]:  # noqa: ANN401
+def carried(function: Callable[..., Any], *arguments: Any) -> tuple[bool, Any]:
     """Call a function on a worker; an error meant for the user comes back as a value.
 
     Spark would repeat a task that raises, and bury the message.

@@ -55,7 +55,7 @@ def serve(
     _answer(sink, "ready", resident(os.getpid()))
     while len(told := source.read(JOB.size)) == JOB.size:
         length, memory = JOB.unpack(told)
-        job = pickle.loads(source.read(length))  # noqa: S301  (from the process that started this)
+        job = pickle.loads(source.read(length))  # from the process that started this
         try:
             limit_memory(memory)
             _answer(sink, "done", function(shared, job))
@@ -155,8 +155,8 @@ def main() -> None:
     os.dup2(2, 1)
     # Mapped, not read: the file has one position for all processes.
     with mmap.mmap(work, 0, access=mmap.ACCESS_READ) as content:
-        load_modules(pickle.load(content))  # noqa: S301  (from who started us)
-        function, shared = pickle.load(content)  # noqa: S301
+        load_modules(pickle.load(content))  # from who started us
+        function, shared = pickle.load(content)
     if counted:
         for name in HEAVY:
             with suppress(ImportError):

@@ -181,7 +181,7 @@ def _cut(text: str) -> str:
     return flat if len(flat) <= 24 else f"{flat[:23]}…"
 
 
-def detect_layout(path: str | os.PathLike[str], **options: Any) -> Detection:  # noqa: ANN401
+def detect_layout(path: str | os.PathLike[str], **options: Any) -> Detection:
     r"""Find out how a file is laid out, without reading more than its beginning.
 
     Parameters

@@ -23,13 +23,13 @@ ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)
 
 
-def _word_at(_typing: Any, text: Any, _place: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ANN401
+def _word_at(_typing: Any, text: Any, _place: Any) -> tuple[Any, Callable[..., Any]]:
     """Load the eight bytes from a place on, aligned or not, as one number.
 
     A view of 64-bit numbers begins at multiples of eight; this does not.
     """
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         first = builder.gep(array.data, [arguments[1]])
         return builder.load(builder.bitcast(first, ir.IntType(64).as_pointer()), align=1)
@@ -37,19 +37,19 @@ def _word_at(_typing: Any, text: Any, _place: Any) -> tuple[Any, Callable[..., A
     return types.uint64(text, types.int64), code
 
 
-def _lowest_bit(_typing: Any, _word: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ANN401
+def _lowest_bit(_typing: Any, _word: Any) -> tuple[Any, Callable[..., Any]]:
     """Return which bit of a word is the lowest that is set; there must be one."""
 
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), code
 
 
-def _fetch_ahead(_typing: Any, array: Any, _place: Any) -> tuple[Any, Callable[..., Any]]:  # noqa: ANN401
+def _fetch_ahead(_typing: Any, array: Any, _place: Any) -> tuple[Any, Callable[..., Any]]:
     """Ask for an entry of an array that will be needed soon, without waiting for it."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         entry = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)

@@ -56,11 +56,11 @@ class _SharedCache(FunctionCache):
 class _LockedFiles(IndexDataCacheFile):
     """The index and data of one function, under a lock of their directory."""
 
-    def save(self, key: Any, data: Any) -> None:  # noqa: ANN401
+    def save(self, key: Any, data: Any) -> None:
         with _locked(self._cache_path, alone=True):
             super().save(key, data)  # type: ignore[no-untyped-call]
 
-    def load(self, key: Any) -> Any:  # noqa: ANN401
+    def load(self, key: Any) -> Any:
         with _locked(self._cache_path, alone=False):
             return super().load(key)  # type: ignore[no-untyped-call]
 

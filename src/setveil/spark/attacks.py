@@ -117,7 +117,7 @@ def reassociate(
     chunks: DistributedChunks,
     *,
     seed: int = 0,
-    **known: Any,  # noqa: ANN401  (what attacks are told)
+    **known: Any,
 ) -> DistributedGuess:
     """Put the records of distributed clusters together again, block by block.
 

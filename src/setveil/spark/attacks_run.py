@@ -51,7 +51,7 @@ def run_attack(
     engine: Spark,
     *,
     rng: np.random.Generator | None = None,
-    **known: Any,  # noqa: ANN401  (what attacks are told)
+    **known: Any,
 ) -> Guess:
     """Attack a release part by part on Spark's workers.
 

@@ -107,7 +107,7 @@ def fold(
     with spoken_errors():
         results = merged.collect()
     for number, row in enumerate(results):
-        found = pickle.loads(row.result)  # noqa: S301  (what our own workers made)
+        found = pickle.loads(row.result)  # what our own workers made
         total = merge(total, found) if number else found
     return total
 
@@ -163,7 +163,7 @@ class _Merged:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         results = (
-            pickle.loads(part.as_py())  # noqa: S301  (what our own workers made)
+            pickle.loads(part.as_py())  # what our own workers made
             for batch in batches
             for part in batch.column(0)
         )

@@ -135,7 +135,7 @@ def _metadata(*, lines: bool = True) -> list[Column]:
     ]
 
 
-def _files(session: SparkSession, path: str, *_: Any) -> DataFrame:  # noqa: ANN401
+def _files(session: SparkSession, path: str, *_: Any) -> DataFrame:
     from pyspark.sql import functions as sql
 
     files = reader_of(session, path).format("binaryFile").option("recursiveFileLookup", "true")
@@ -184,7 +184,7 @@ def _table(
     return _column(found, path, field)
 
 
-def _parquet(session: SparkSession, path: str, field: str | None, *_: Any) -> DataFrame:  # noqa: ANN401
+def _parquet(session: SparkSession, path: str, field: str | None, *_: Any) -> DataFrame:
     return _column(reader_of(session, path).parquet(place_of(path)), path, field)
 
 

@@ -45,7 +45,7 @@ class Anatomized:
 
     quasi: pl.DataFrame
     sensitive: pl.DataFrame
-    l: int  # noqa: E741  (the letter of the paper)
+    l: int
     key: Int64Array
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class Permuted:
     """
 
     frame: pl.DataFrame
-    l: int  # noqa: E741
+    l: int
     spread: float
     key: Int64Array
 
@@ -87,7 +87,7 @@ def anatomize(
     frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
     *,
     sensitive: str,
-    l: int,  # noqa: E741
+    l: int,
     rng: np.random.Generator | None = None,
 ) -> Anatomized:
     """Publish the sensitive column apart from the others, joined by groups only.
@@ -147,7 +147,7 @@ def permute(
     frame: Any,  # noqa: ANN401
     *,
     sensitive: str,
-    l: int,  # noqa: E741
+    l: int,
     spread: float = 0,
     rng: np.random.Generator | None = None,
 ) -> Permuted:
@@ -207,7 +207,7 @@ def permute(
 def _grouped(
     frame: Any,  # noqa: ANN401
     sensitive: str,
-    l: int,  # noqa: E741
+    l: int,
     rng: np.random.Generator | None,
 ) -> tuple[pl.DataFrame, Int64Array, Int64Array]:
     """Return the table sorted, the order it had, and the group of each row, or say why not."""

@@ -56,7 +56,7 @@ class DistinctDiversity:
 
     quasi: tuple[str, ...] = QUASI
     sensitive: str = SENSITIVE
-    l: int = field(default=2, metadata={"doc": "least number of different values"})  # noqa: E741
+    l: int = field(default=2, metadata={"doc": "least number of different values"})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
@@ -140,7 +140,7 @@ class EntropyDiversity:
 
     quasi: tuple[str, ...] = QUASI
     sensitive: str = SENSITIVE
-    l: Fraction = field(  # noqa: E741
+    l: Fraction = field(
         default=Fraction(2), metadata={"doc": "equal values that are as hard to guess"}
     )
 
@@ -242,7 +242,7 @@ class RecursiveDiversity:
     quasi: tuple[str, ...] = QUASI
     sensitive: str = SENSITIVE
     c: Fraction = field(default=Fraction(2), metadata={"doc": "how many times as frequent"})
-    l: int = field(default=2, metadata={"doc": "first of the counts added up"})  # noqa: E741
+    l: int = field(default=2, metadata={"doc": "first of the counts added up"})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))

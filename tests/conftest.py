@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 settings.register_profile(
     "setveil",
@@ -15,6 +15,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
+settings.register_profile("quick", settings.get_profile("setveil"), max_examples=10)
 settings.load_profile("setveil")
 
 
@@ -33,6 +34,17 @@ def started_with(disposition, *command):
     """
     code = f"import os, signal, sys; signal.signal(signal.SIGINT, signal.{disposition}); "
     return [sys.executable, "-ISc", code + "os.execv(sys.argv[1], sys.argv[1:])", *command]
+
+
+def pytest_itemcollected(item):
+    """Under `--hypothesis-profile quick` no test draws more examples than the profile says."""
+    if settings.get_current_profile_name() != "quick" or not is_hypothesis_test(item.function):
+        return
+    own = getattr(item.function, "_hypothesis_internal_use_settings", None)
+    if own is not None and own.max_examples > settings.default.max_examples:
+        item.function._hypothesis_internal_use_settings = settings(
+            own, max_examples=settings.default.max_examples
+        )
 
 
 def pytest_collection_modifyitems(items):

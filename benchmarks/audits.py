@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.nouns import TEXTS
 from benchmarks.row import Row
-from setveil.data.synthetic import clinic, lookalike
 from setveil.io.writers import write
+from setveil.synthetic import clinic, lookalike
 
 TARGETS = (0.02, 0.1, 0.3)
 MINUTES = 600

@@ -14,12 +14,12 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from benchmarks.row import Row, timed
 from setveil.anonymize import CAHD, Anatomy, degree_groups
-from setveil.data.synthetic import lookalike
 from setveil.measure import mean_reconstruction_error
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
-    from setveil.data import TransactionTable
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil import TransactionTable
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.base import Anonymization
 
 P = 10

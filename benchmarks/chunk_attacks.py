@@ -14,13 +14,13 @@ from benchmarks.row import Row
 from setveil import read
 from setveil.anonymize import Disassociate
 from setveil.attack import ABA, VPA, Prior, SemanticPrior
-from setveil.data.synthetic import lookalike
 from setveil.measure import score_reassociation
 from setveil.relatedness import NGD, RecordCounts
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
+    from setveil import TransactionTable
     from setveil.attack import ReassociationGuess
-    from setveil.data import TransactionTable
     from setveil.measure import Rate
     from setveil.release.base import Anonymization
 

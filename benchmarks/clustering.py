@@ -18,13 +18,13 @@ from tests.reference.optimum import optimum
 import setveil
 from benchmarks.nouns import TEXTS, noun_datasets
 from benchmarks.row import Row, timed
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Gather, Partition
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.vectors import node_vectors
-from setveil.data import Taxonomy, TransactionTable
-from setveil.data.synthetic import lookalike
 from setveil.kernels.clump import clump
 from setveil.measure import ggd as measured_ggd
+from setveil.synthetic import lookalike
 
 
 def datasets(*, small: bool) -> dict[str, tuple[TransactionTable, Taxonomy]]:

@@ -10,8 +10,8 @@ import numpy as np
 from tests.reference import coat as reference
 
 from benchmarks.row import Row, timed
+from setveil import TransactionTable
 from setveil.anonymize import PCTA, Coat
-from setveil.data import TransactionTable
 from setveil.measure import items_exact, ncp
 
 if TYPE_CHECKING:

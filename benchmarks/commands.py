@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.row import Row, timed
-from setveil.data.synthetic import clinic
+from setveil.synthetic import clinic
 
 
 def command(*arguments: str) -> None:

@@ -17,13 +17,13 @@ from benchmarks.row import Row, timed
 from setveil.anonymize import Disassociate, SafeDisassociate
 from setveil.anonymize.cluster_chunks import chunk_clusters
 from setveil.attack import ABA, Prior, SemanticPrior
-from setveil.data.embeddings import Vectors
-from setveil.data.synthetic import lookalike
 from setveil.engine import Local
+from setveil.io.embeddings import Vectors
 from setveil.relatedness import Embedding
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
-    from setveil.data import TransactionTable
+    from setveil import TransactionTable
     from setveil.release.base import Anonymization
 
 K = 5

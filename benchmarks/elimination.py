@@ -6,9 +6,9 @@ import numpy as np
 from tests.reference import elimination as reference
 
 from benchmarks.row import Row, timed
+from setveil import TransactionTable
 from setveil.anonymize import Coat
 from setveil.attack import EC, GBA, RBA, WBA, Shadow
-from setveil.data import TransactionTable
 from setveil.measure import score
 from setveil.relatedness import NGD, RecordCounts
 from setveil.release.set_generalized import publish_sets

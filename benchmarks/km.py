@@ -9,13 +9,13 @@ from tests.reference.lcg import Tree
 
 from benchmarks.row import Row, timed
 from setveil.anonymize import LRA, AprioriKm, VPAKm
-from setveil.data.synthetic import lookalike
 from setveil.measure import ncp
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
     from setveil.anonymize import Anonymizer
-    from setveil.data.synthetic import Synthetic
     from setveil.release.base import Anonymization
+    from setveil.synthetic import Synthetic
 
 DATA = "bms-webview-2"
 K = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setveil.data import Taxonomy, TransactionTable
-from setveil.data.wordnet import WordNet
+from setveil import Taxonomy, TransactionTable
+from setveil.io.wordnet import WordNet
 from setveil.text.documents import Documents
 from setveil.text.extract import extract
 

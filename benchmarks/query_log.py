@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.row import Row
-from setveil import read
+from setveil import TransactionTable, read
 from setveil.anonymize import SecretSharing, TokenHashing
 from setveil.attack import TokenFrequency
-from setveil.data import TransactionTable
-from setveil.data.synthetic import write_query_log
 from setveil.measure import score
+from setveil.synthetic import write_query_log
 from setveil.text.documents import Documents
 from setveil.text.query_log import read_queries, transactions
 

@@ -35,7 +35,7 @@ REPEAT = 9
 MEMORY = """
 import resource, sys
 import setveil
-from setveil.data import row_order, table as tables
+from setveil.core import table as tables
 from setveil.io import cells, number_lines
 
 def peak():
@@ -46,7 +46,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
 
 limits = [(number_lines, "PLAIN_LIMIT"), (cells, "PLAIN_LIMIT"), (cells, "COMPILED"),
-          (row_order, "COMPILED"), (tables, "COMPILED")]
+          (tables, "COMPILED")]
 before = [getattr(module, name) for module, name in limits]
 for module, name in limits:
     setattr(module, name, 1)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.row import Row
-from setveil.data.embeddings import Vectors
-from setveil.data.wordnet import WordNet
+from setveil.io.embeddings import Vectors
+from setveil.io.wordnet import WordNet
 from setveil.relatedness import (
     NGD,
     PMI,

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.row import Row, timed
+from setveil import Taxonomy
 from setveil.anonymize import RhoFamily, SimpleSuppression, SuppressControl, TDControl
-from setveil.data import Taxonomy
-from setveil.data.synthetic import lookalike
 from setveil.guarantee import RhoUncertainty
 from setveil.measure import average_loss
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
+    from setveil import TransactionTable
     from setveil.anonymize import Anonymizer
-    from setveil.data import TransactionTable
     from setveil.release.base import Anonymization
 
 SHARE = 0.4

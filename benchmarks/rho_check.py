@@ -9,9 +9,9 @@ import numpy as np
 from tests.reference import rho as reference
 
 from benchmarks.row import Row, timed
-from setveil.data import TransactionTable
-from setveil.data.synthetic import lookalike
+from setveil import TransactionTable
 from setveil.guarantee import RhoUncertainty, max_confidence
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -26,7 +26,7 @@ print(process.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * sca
 """
 DATA = """
 import sys
-from setveil.data.synthetic import lookalike
+from setveil.synthetic import lookalike
 from setveil.io.writers import write
 write(lookalike("bms-webview-1", n=int(sys.argv[2])).table, sys.argv[1])
 """

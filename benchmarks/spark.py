@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row
-from setveil.data.synthetic import lookalike
 from setveil.engine.spark import missing_for_spark
+from setveil.synthetic import lookalike
 
 CHUNK = 65_000
 """Records of a file; one is made at a time, so that nobody ever holds all of them."""

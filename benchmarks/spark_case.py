@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.anonymize import Clump, Gather
-from setveil.data.synthetic import lookalike
 from setveil.engine import Spark
 from setveil.spark import anonymize, read_distributed
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.data import Taxonomy
+    from setveil import Taxonomy
 
 K = 5
 METHODS = {"gather": Gather(k=K), "fast": Gather(k=K, effort="fast"), "clump": Clump(k=K)}

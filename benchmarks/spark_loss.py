@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 from setveil.anonymize import Clump, Gather, Partition
-from setveil.data.synthetic import lookalike
 from setveil.engine import Spark
 from setveil.measure import ggd_share
 from setveil.spark import DistributedTable, anonymize
+from setveil.synthetic import lookalike
 
 K = 5
 METHODS: dict[str, Any] = {"gather": Gather(k=K), "clump": Clump(k=K), "partition": Partition(k=K)}

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.synthetic import LOOKALIKES, clinic, lookalike
 from setveil.measure.profile import profile
+from setveil.synthetic import LOOKALIKES, clinic, lookalike
 
 if TYPE_CHECKING:
-    from setveil.data.synthetic import Synthetic
     from setveil.measure.interval import Rate
+    from setveil.synthetic import Synthetic
 
 PAGE = Path(__file__).parents[1] / "docs" / "synthetic.md"
 BEGIN = "<!-- written by python -m benchmarks.synthetic: begin -->\n"

@@ -14,8 +14,8 @@ from experiments.claims import FAILS, Claim, judged
 from experiments.noun_texts import data_folder
 from experiments.tables import chosen, markdown, over_seeds
 from experiments.uncertainty import BUDGET, METHODS, Case
+from setveil import Taxonomy, TransactionTable
 from setveil.audit import tree_over
-from setveil.data import Taxonomy, TransactionTable
 
 if TYPE_CHECKING:
     from pathlib import Path

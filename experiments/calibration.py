@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from experiments.claims import Claim
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.measure.attacked_cells import Bools, Floats
     from setveil.measure.interval import Rate
 

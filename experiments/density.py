@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from experiments.noun_texts import Split
+    from setveil import TransactionTable
     from setveil.attack.elimination_guess import EliminationGuess
     from setveil.attack.rehearsal import Method
-    from setveil.data import TransactionTable
     from setveil.relatedness import Relatedness
     from setveil.release.base import Anonymization
 

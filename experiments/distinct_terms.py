@@ -21,8 +21,8 @@ from setveil.text.selection import with_ttr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from setveil import TransactionTable
     from setveil.attack.reassociation_guess import ReassociationGuess
-    from setveil.data import TransactionTable
     from setveil.relatedness import Relatedness
 
     Row = dict[str, Any]

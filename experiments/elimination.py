@@ -20,8 +20,8 @@ from setveil.relatedness import NGD, PMI, Combined, Embedding, Training, WuPalme
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from setveil import TransactionTable
     from setveil.attack.elimination_guess import EliminationGuess
-    from setveil.data import TransactionTable
     from setveil.relatedness import CorpusIndex, Relatedness
     from setveil.relatedness.base import BoolArray, FloatArray
     from setveil.release.base import Anonymization

@@ -16,17 +16,17 @@ from experiments.claims import FAILS, OPEN, Claim, judged, together
 from experiments.figures import Curves
 from experiments.own_files import stem
 from experiments.tables import chosen, markdown, over_seeds
+from setveil import Taxonomy
 from setveil.anonymize import Clump, Gather, Partition
 from setveil.audit import tree_over
-from setveil.data import Taxonomy
-from setveil.data.synthetic import lookalike
 from setveil.guarantee import KAnonymity
 from setveil.measure import ggd_share, items_suppressed, length_mean, level_mean
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
+    from setveil import TransactionTable
     from setveil.anonymize import Anonymizer
-    from setveil.data import TransactionTable
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
     Row = dict[str, Any]
 

@@ -12,8 +12,8 @@ from experiments.claims import Claim, judged
 from experiments.generalization import METHODS, measured
 from experiments.noun_texts import data_folder
 from experiments.tables import chosen, markdown, over_seeds
+from setveil import Taxonomy
 from setveil.anonymize import Clump, Gather, Partition
-from setveil.data import Taxonomy
 
 if TYPE_CHECKING:
     from pathlib import Path

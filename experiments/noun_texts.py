@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil import TransactionTable
 from setveil.core.errors import InputError
-from setveil.data import TransactionTable
-from setveil.data.embeddings import Vectors
-from setveil.data.wordnet import WordNet
+from setveil.io.embeddings import Vectors
+from setveil.io.wordnet import WordNet
 from setveil.relatedness import Embedding
 from setveil.text.documents import Documents
 from setveil.text.noun_phrases import nouns

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from experiments.tables import Mean
+    from setveil import TransactionTable
     from setveil.attack.reassociation_guess import ReassociationGuess
-    from setveil.data import TransactionTable
     from setveil.relatedness import Relatedness
     from setveil.release.base import Anonymization
 

@@ -14,6 +14,7 @@ from experiments.claims import FAILS, Claim, judged, together
 from experiments.figures import Curves
 from experiments.own_files import stem
 from experiments.tables import chosen, markdown, over_seeds
+from setveil import Taxonomy
 from setveil.anonymize import (
     RhoFamily,
     SelectASize,
@@ -21,16 +22,15 @@ from setveil.anonymize import (
     SuppressControl,
     TDControl,
 )
-from setveil.data import Taxonomy
-from setveil.data.synthetic import lookalike
 from setveil.guarantee import RhoUncertainty
 from setveil.measure import average_loss, perturbation_loss
+from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from setveil import TransactionTable
     from setveil.anonymize import Anonymizer
-    from setveil.data import TransactionTable
 
     Row = dict[str, Any]
 

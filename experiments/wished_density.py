@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from scipy.sparse import csc_array
 
-    from setveil.data import TransactionTable
+    from setveil import TransactionTable
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ class WishedDensity:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows(
     ...     [["a", "b"], ["a", "b"], ["c", "d"], ["d", "e"], ["e", "f"], ["f"]])
     >>> for density in (0.3, 0.8):

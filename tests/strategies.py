@@ -6,7 +6,7 @@ nodes, names with commas, quotes, newlines and letters beyond ASCII.
 
 from hypothesis import strategies as st
 
-from setveil.data import Taxonomy, TransactionTable
+from setveil import Taxonomy, TransactionTable
 
 AWKWARD = ["a,b", 'q"t', "new\nline", "tab\t", " space ", "it's", "e\u0301", "été", "日本", "c\rr"]
 

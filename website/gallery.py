@@ -16,17 +16,17 @@ from setveil.attack import Linkage
 from setveil.audit import audit
 from setveil.audit.frontier import frontier
 from setveil.core.charts import bars, curves, draw, stacks, standing_alone
-from setveil.data.synthetic import clinic
 from setveil.measure import draw_targets, ggd_share, items_exact, items_suppressed, score
 from setveil.measure.uniqueness import uniqueness
 from setveil.release import publish_suppressed
+from setveil.synthetic import clinic
 from website.pages import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.data.synthetic import Synthetic
     from setveil.release.base import Key, Release
+    from setveil.synthetic import Synthetic
 
 HOME = ROOT / "docs" / "img" / "gallery"
 RECORDS = 2000

@@ -31,7 +31,8 @@ NOTEBOOK_PAGE = "guide-notebook.md"
 
 # What each package of the API is for, in the order of the data's way.
 PACKAGES = {
-    "data": "Records and taxonomies.",
+    "core": "Records, taxonomies, errors, and the list of methods.",
+    "synthetic": "Invented data: a clinic, a query log, look-alikes of benchmarks.",
     "io": "Files of records: how they are laid out, read, cleaned and written.",
     "text": "From texts and query logs to records.",
     "release": "What may be published, in each of its forms, and on disk.",
@@ -46,7 +47,7 @@ PACKAGES = {
 
 # Modules of a package that are used by their own names.
 MODULES = {
-    "data": ("synthetic",),
+    "core": ("table", "taxonomy", "errors", "registry"),
     "io": ("readers", "layout", "detect", "cleaning", "identifiers", "writers"),
     "text": ("extract", "query_log", "topics", "selection"),
 }
@@ -178,7 +179,7 @@ def api_pages() -> Iterator[tuple[str, str]]:
     """Yield a page per package, and first the one that lists them.
 
     >>> [name for name, _ in api_pages()][:2]
-    ['api/index.md', 'api/data.md']
+    ['api/index.md', 'api/core.md']
     """
     rows = [f"| [`setveil.{name}`]({name}.md) | {use} |" for name, use in PACKAGES.items()]
     names = ", ".join(f"`setveil.{name}`" for name in setveil.__all__)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from setveil import anonymize, attack, audit, guarantee, measure, relatedness
     from setveil.core.errors import SetveilError
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.io.detect import detect_layout
     from setveil.io.layout import Layout
     from setveil.io.readers import read
@@ -29,8 +29,8 @@ __version__ = "0.1.0"
 _HOME = {
     "Layout": "setveil.io.layout",
     "SetveilError": "setveil.core.errors",
-    "Taxonomy": "setveil.data.taxonomy",
-    "TransactionTable": "setveil.data.table",
+    "Taxonomy": "setveil.core.taxonomy",
+    "TransactionTable": "setveil.core.table",
     "detect_layout": "setveil.io.detect",
     "load_key": "setveil.release.store",
     "load_manifest": "setveil.release.store",

@@ -18,10 +18,10 @@ from setveil.audit import audit, limits
 from setveil.audit.limits import Limits
 from setveil.cli import app
 from setveil.core.errors import ParameterError
-from setveil.data.synthetic import clinic
 from setveil.engine.processes import ROOM, Processes
 from setveil.engine.worker import resident
 from setveil.io.writers import write
+from setveil.synthetic import clinic
 
 TABLE = TransactionTable.from_rows([["flu", "gout"], ["flu", "rash"], ["flu"]] * 8)
 FILL = "len([b'x' * 10**7 for _ in range(x)])"

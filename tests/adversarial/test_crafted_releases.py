@@ -15,9 +15,9 @@ from tests.adversarial.crafted.writing import (
 )
 from typer.testing import CliRunner
 
+from setveil import Taxonomy, TransactionTable
 from setveil.cli import app
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import PrivacyDegree, RhoUncertainty, max_confidence, parse
 from setveil.release import deal, publish_grouped, publish_recoded
 from setveil.release.manifest import describe_tree, rebuild_tree

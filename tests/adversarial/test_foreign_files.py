@@ -190,7 +190,7 @@ def digest(raw):
 
 @pytest.fixture
 def clinic_tree():
-    from setveil.data import Taxonomy
+    from setveil import Taxonomy
     from setveil.release import publish_groups
 
     def write(folder):

@@ -15,9 +15,9 @@ from tests.reference.km import violations
 from tests.strategies import tables
 from tests.unit.disassociated_instances import instances, releases
 
+from setveil import TransactionTable
 from setveil.core.errors import ReleaseError
-from setveil.data import TransactionTable
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.guarantee import Disassociated, KmAnonymity, km_anonymity
 from setveil.release import (
     encoding,
@@ -99,7 +99,7 @@ def test_records_cut_in_batches_give_the_same_release(case):
     whole, key = publish_disassociated(*case)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("setveil.release.disassociating.CLUSTERS", 1)
-        patch.setattr("setveil.data.table.AT_ONCE", 2)
+        patch.setattr("setveil.core.table.AT_ONCE", 2)
         patch.setattr("setveil.release.rows.AT_ONCE", 2)
         patch.setattr("setveil.release.disassociated.PART", 1)
         parts, again = publish_disassociated(*case)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from setveil import TransactionTable
 from setveil.cli import app
-from setveil.data.spelling import variants
+from setveil.core.spelling import variants
 from setveil.release import publish_suppressed
 from setveil.release.store import save
 

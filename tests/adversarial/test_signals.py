@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from setveil.data.synthetic import clinic
 from setveil.io.writers import write
+from setveil.synthetic import clinic
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="looks at processes as Linux shows them"

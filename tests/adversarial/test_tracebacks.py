@@ -10,16 +10,15 @@ from tests.adversarial.fuzz.campaign import Case, place
 from tests.adversarial.fuzz.mutation import Raw, json_text
 from typer.testing import CliRunner
 
-from setveil import cli
+from setveil import Taxonomy, cli
 from setveil.attack import load_guess
 from setveil.audit.store import VERSION, Store, load_audit
 from setveil.core import errors
 from setveil.core.errors import InputError, ReleaseError
 from setveil.core.untrusted import parse_json
 from setveil.core.words import kept, lost
-from setveil.data import Taxonomy
-from setveil.data.itemset_lists import read_itemsets
 from setveil.guarantee import KAnonymity
+from setveil.io.item_lists import read_itemsets
 from setveil.measure import score
 from setveil.relatedness.index import CorpusIndex
 from setveil.release import publish_groups

@@ -30,9 +30,9 @@ import pytest
 import zstandard
 from typer.testing import CliRunner
 
+from setveil import TransactionTable
 from setveil.cli import app
 from setveil.core import untrusted
-from setveil.data import TransactionTable
 from setveil.release import publish_suppressed
 from setveil.release.store import load_release, save, save_key
 

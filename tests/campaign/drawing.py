@@ -6,7 +6,7 @@ from random import Random
 
 from tests.reference import record_worlds
 
-from setveil.data import Taxonomy, TransactionTable
+from setveil import Taxonomy, TransactionTable
 
 TREES = 400
 """How many different trees there are to draw from: making one takes longer than judging one."""

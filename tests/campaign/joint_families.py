@@ -11,8 +11,7 @@ from tests.reference.block_worlds import TooManyWorldsError, Worlds
 from tests.reference.cahd import has_degree
 from tests.reference.grouped import group_worlds
 
-from setveil import anonymize
-from setveil.data import TransactionTable
+from setveil import TransactionTable, anonymize
 from setveil.guarantee import Disassociated, PrivacyDegree, SafeDisassociated
 from setveil.release import Plan, publish_disassociated, publish_grouped
 from setveil.release.chunk_certainty import ChunkCertainty

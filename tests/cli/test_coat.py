@@ -6,7 +6,7 @@ import pytest
 
 import setveil
 from setveil.core.errors import InputError
-from setveil.data.itemset_lists import read_itemsets
+from setveil.io.item_lists import read_itemsets
 
 
 @pytest.fixture

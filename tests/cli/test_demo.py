@@ -10,7 +10,7 @@ import setveil
 from setveil.anonymize import Gather
 from setveil.audit import audit, load_audit, plan
 from setveil.cli import app, demo
-from setveil.data.synthetic import clinic
+from setveil.synthetic import clinic
 
 
 def run_demo(out, *more):

@@ -4,7 +4,7 @@ import pytest
 
 from setveil.audit import audit
 from setveil.audit.adversaries import families_missing
-from setveil.data.synthetic import clinic
+from setveil.synthetic import clinic
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ from tests.cli.conftest import VISITS
 from tests.reference import uniqueness as reference
 from tests.strategies import tables
 
+from setveil import TransactionTable
 from setveil.core.errors import ParameterError
-from setveil.data import TransactionTable
 from setveil.measure.profile import profile
 
 

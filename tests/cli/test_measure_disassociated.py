@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from setveil import TransactionTable
 from setveil.attack.guess import save_guess
 from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
-from setveil.data import TransactionTable
 from setveil.guarantee.disassociated import Disassociated
 from setveil.release.disassociating import Plan, publish_disassociated
 from setveil.release.store import save

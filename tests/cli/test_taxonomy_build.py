@@ -85,7 +85,7 @@ def test_wordnet_is_looked_for(home, monkeypatch):
     options = ["--from", "wordnet", "--missing", "attach-to-root"]
     assert build(home, *options).exit_code == 0
     monkeypatch.setenv("WNSEARCHDIR", "")
-    monkeypatch.setattr("setveil.data.wordnet_files.places", lambda: iter(()))
+    monkeypatch.setattr("setveil.io.wordnet_files.places", lambda: iter(()))
     result = build(home, *options, "--force")
     assert result.exit_code == 2
     assert "wordnet-base" in result.stderr

@@ -8,7 +8,7 @@ from tests.reference import worlds
 from tests.reference.select_a_size import subsets
 from tests.strategies import occurring, tables_with_taxonomy
 
-from setveil.data import Taxonomy, TransactionTable
+from setveil import Taxonomy, TransactionTable
 from setveil.release import (
     DisassociatedRelease,
     EncodedRelease,

@@ -21,9 +21,9 @@ from tests.reference.km import is_km_anonymous
 from tests.reference.rho import violations
 from tests.reference.support_constraints import rare_parts
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core import registry
 from setveil.core.errors import InfeasibleError, InputError, ParameterError, SetveilError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import (
     Coherence,
     Disassociated,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import linkage as reference
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import SecretSharing
 from setveil.attack import Inference, Linkage
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import draw_questions, draw_targets, score
 from setveil.release import (
     ItemChannel,

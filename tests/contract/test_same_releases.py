@@ -23,8 +23,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from setveil import __version__, registry
+from setveil import __version__
 from setveil.cli import app
+from setveil.core import registry
 
 FOLDER = Path(__file__).parent / "same_releases"
 HASHES = FOLDER / "hashes.json"
@@ -145,7 +146,7 @@ def test_releases_are_those_of_before(method, options, tmp_path):
 
 def write_patients():
     """Write the invented patients and what belongs to them, unless they are there."""
-    from setveil.data.synthetic import clinic
+    from setveil.synthetic import clinic
 
     if (FOLDER / "patients.jsonl").exists():
         return

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from tests.conftest import missing_component
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import LRA, Disassociate, Gather, SafeDisassociate, VPAKm
 from setveil.anonymize import gather as gather_module
 from setveil.core.errors import EngineError, InfeasibleError, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.engine import Local, Loopback, Spark
 from setveil.engine import spark as spark_module
 

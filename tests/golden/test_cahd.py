@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.reference import cahd as reference
 
+from setveil import TransactionTable
 from setveil.anonymize import CAHD
 from setveil.core.errors import InfeasibleError
-from setveil.data import TransactionTable
 from setveil.measure import reconstruction_error
 
 FACTS = json.loads((Path(__file__).parent / "cahd.json").read_text(encoding="utf-8"))

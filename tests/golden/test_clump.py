@@ -7,8 +7,8 @@ import pytest
 from tests.reference.clump import clump_reference
 from tests.reference.lcg import Tree, ggd
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import KAnonymity
 from setveil.measure import ggd_exact
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from setveil import TransactionTable
 from setveil.anonymize import PCTA, Coat
-from setveil.data import TransactionTable
 
 FACTS = json.loads((Path(__file__).parent / "coat.json").read_text(encoding="utf-8"))
 TABLE = TransactionTable.from_rows(FACTS["rows"])

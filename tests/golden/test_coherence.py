@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from tests.reference import coherence as reference
 
-from setveil import anonymize, guarantee
-from setveil.data import TransactionTable
+from setveil import TransactionTable, anonymize, guarantee
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from setveil import TransactionTable
 from setveil.anonymize import Disassociate
-from setveil.data import TransactionTable
 from setveil.guarantee.disassociated import Disassociated
 from setveil.release.disassociating import Plan, publish_disassociated
 

@@ -8,10 +8,10 @@ import pytest
 from tests.reference.hghs import Problem
 from tests.reference.lcg import Tree
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import HgHs
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.cut_search import CutSearch
-from setveil.data import Taxonomy, TransactionTable
 
 
 @pytest.fixture(scope="module")

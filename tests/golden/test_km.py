@@ -14,8 +14,8 @@ from tests.reference.km import (
 )
 from tests.reference.lcg import Tree
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import AprioriKm, DirectKm, OptimalKm, VPAKm
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import KmAnonymity
 from setveil.measure import ncp
 

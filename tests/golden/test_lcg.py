@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from tests.reference.lcg import Tree, ggd, incremental, lcg, lcg_bottom_up_printed, loss_metric
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump
-from setveil.data import Taxonomy, TransactionTable
 
 CASES = range(4)
 

@@ -6,8 +6,8 @@ import pytest
 from tests.reference.lcg import Tree, ggd
 from tests.reference.partition import partition_reference
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Partition
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import ggd_exact
 
 

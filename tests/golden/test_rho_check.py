@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.reference import rho as reference
 
-from setveil.data import Taxonomy, TransactionTable
+from setveil import Taxonomy, TransactionTable
 from setveil.guarantee import RhoUncertainty, max_confidence
 from setveil.release import publish_recoded
 

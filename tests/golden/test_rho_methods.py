@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.reference import rho as reference
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import RhoFamily, SimpleSuppression, SuppressControl, TDControl
 from setveil.anonymize.particularization import Domain
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import average_loss
 
 

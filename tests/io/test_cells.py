@@ -10,13 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from setveil.core.errors import InputError, ParameterError
-from setveil.data import row_order
-from setveil.data.problems import Problems
-from setveil.data.sources import Source, text_lines
+from setveil.core import table
+from setveil.core.errors import InputError, ParameterError, Problems
 from setveil.io import cells as module
 from setveil.io.cells import Cells, TextPool, pairs_of_codes, read_cells, rows_of_codes
 from setveil.io.delimited import records
+from setveil.io.sources import Source, text_lines
 
 PIECES = st.sampled_from(
     [
@@ -195,7 +194,7 @@ def test_pairs_of_codes_are_the_records_of_their_ids(pairs):
         cells = Cells(codes=codes, pool=TextPool.of(texts), width=2)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "COMPILED", limit)
-            patch.setattr(row_order, "COMPILED", limit)
+            patch.setattr(table, "COMPILED", limit)
             done = pairs_of_codes(cells)
         assert done.table.to_rows() == [sorted(set(items)) for items in expected.values()]
         assert done.duplicates == sum(map(len, expected.values())) - len(done.table.items)

@@ -24,9 +24,9 @@ from odf.text import P
 
 from setveil.core import untrusted
 from setveil.core.errors import InputError
-from setveil.data.sources import Source
 from setveil.io import containers
 from setveil.io.containers import load_grid, sniff_container
+from setveil.io.sources import Source
 
 
 def load(path, **options):

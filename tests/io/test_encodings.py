@@ -13,10 +13,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setveil.core.errors import InputError, ParameterError
-from setveil.data import sources
-from setveil.data.problems import Problems
-from setveil.data.sources import Source, text_lines
+from setveil.core.errors import InputError, ParameterError, Problems
+from setveil.io import sources
+from setveil.io.sources import Source, text_lines
 
 GERMAN = "Patient,Diagnose\nMüller,Grippe\nJäger,Übelkeit\nWeiß,Rückenschmerzen\n"
 FRENCH = "id,produit\n1,café crème\n2,pâté\n3,bœuf haché\n4,œuf – 12 €\n"

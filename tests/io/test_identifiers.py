@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import tables
 
-from setveil.data import TransactionTable
-from setveil.data.synthetic import LOOKALIKES, clinic, lookalike, write_query_log
+from setveil import TransactionTable
 from setveil.io.identifiers import (
     ColumnSummary,
     Finding,
@@ -22,6 +21,7 @@ from setveil.io.identifiers import (
     mask,
     normalized_name,
 )
+from setveil.synthetic import LOOKALIKES, clinic, lookalike, write_query_log
 
 
 def words(text):

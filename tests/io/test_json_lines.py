@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setveil.core.errors import InputError
-from setveil.data.problems import Problems
-from setveil.data.sources import Source
+from setveil.core.errors import InputError, Problems
 from setveil.io import json_lines
 from setveil.io.json_lines import list_fields, read_jsonl
+from setveil.io.sources import Source
 
 
 @pytest.fixture(scope="module")
@@ -241,8 +240,8 @@ def test_small_files_import_no_polars(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('["a"]\n' * 1000)
     code = (
-        "import sys; from setveil.data.sources import Source; "
-        "from setveil.data.problems import Problems; from setveil.io.json_lines import read_jsonl; "
+        "import sys; from setveil.io.sources import Source; "
+        "from setveil.core.errors import Problems; from setveil.io.json_lines import read_jsonl; "
         "read_jsonl(Source(sys.argv[1]), Problems(name='a')); "
         "print({'numba', 'polars', 'charset_normalizer'} & set(sys.modules))"
     )

@@ -134,7 +134,7 @@ def test_numbers_read_the_same_compiled_or_not(file, monkeypatch, limit):
 
 @pytest.mark.parametrize("size", [3, 7, 64])
 def test_blocks_cut_lines_nowhere(file, monkeypatch, size):
-    from setveil.data import sources
+    from setveil.io import sources
 
     whole = sources.Source.blocks
     monkeypatch.setattr(sources, "HEAD", 5)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.io.reported import read_reported
 
+from setveil import TransactionTable
 from setveil.core.errors import InputError
-from setveil.data import TransactionTable
-from setveil.data.frames import as_polars, table_from_frame, table_from_one_hot
+from setveil.io.frames import as_polars, table_from_frame, table_from_one_hot
 from setveil.io.readers import read
 
 LONG = {"who": [7, 7, 3, 7], "what": ["flu", "gout", None, "flu"], "when": [1.5, 2, 3, 4]}

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.io.reported import read_reported
 
 from setveil.core.errors import InputError, SetveilError
-from setveil.data.sources import Source
 from setveil.io.layout import FORMATS
+from setveil.io.sources import Source
 
 NAMES = ["a.dat", "a.csv", "a.tsv", "a.jsonl", "a.spmf", "a.parquet", "a"]
 PIECES = st.sampled_from(

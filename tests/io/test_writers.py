@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.io.reported import read_reported
 
+from setveil import TransactionTable
 from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.core.files import output_file
-from setveil.data import TransactionTable
 from setveil.io.readers import read
 from setveil.io.tables import MISSING
 from setveil.io.writers import write

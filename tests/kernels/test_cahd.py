@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import cahd as reference
 
-from setveil.data import TransactionTable
-from setveil.data.table import canonical_order
+from setveil import TransactionTable
+from setveil.core.table import canonical_order
 from setveil.kernels.anatomy import spread_groups
 from setveil.kernels.cahd import band_groups
 from setveil.release.grouping import split_rows

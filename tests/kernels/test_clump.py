@@ -9,8 +9,8 @@ from tests.reference.clump import clump_reference
 from tests.reference.lcg import Tree
 from tests.strategies import rows_over, tables_with_taxonomy, taxonomies
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import ggd_exact
 
 

@@ -7,10 +7,10 @@ from tests.reference.km import CountTree, direct_reference, published_ncp
 from tests.reference.lcg import Tree
 from tests.strategies import occurring, tables_with_taxonomy
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import DirectKm
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.direct_km import _Expanded
-from setveil.data import Taxonomy, TransactionTable
 from setveil.kernels.count_tree import rare_below, records_of, with_ancestors
 
 

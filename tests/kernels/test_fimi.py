@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import fimi as reference
 
-from setveil.data import row_order, table
-from setveil.data.row_order import grouped_pairs, number_in_place
-from setveil.data.table import TransactionTable
+from setveil.core import table
+from setveil.core.table import TransactionTable, grouped_pairs, number_in_place
 from setveil.kernels.fimi import CLEAN, TOO_LARGE, parse_lines, rank_rows
 
 SIGNS = st.sampled_from([b"0", b"1", b"7", b"42", b" ", b"\t", b"\n", b"\r\n", b"\r", b"x", b"-"])
@@ -111,7 +110,7 @@ def test_large_tables_are_built_like_small_ones(rows, names, threads):
     plain = TransactionTable.from_csr(offsets, items, names)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "COMPILED", 1)
-        patch.setattr(row_order, "THREADS", threads)
+        patch.setattr(table, "THREADS", threads)
         compiled = TransactionTable.from_csr(offsets, items, names)
     # The constructor checks what `from_csr` did not.
     TransactionTable(offsets=compiled.offsets, items=compiled.items, vocabulary=compiled.vocabulary)
@@ -127,7 +126,7 @@ def test_pairs_are_grouped_in_their_order(pairs):
     expected = [[item for record, item in pairs if record == wanted] for wanted in range(5)]
     for limit in (1, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(row_order, "COMPILED", limit)
+            patch.setattr(table, "COMPILED", limit)
             offsets, grouped = grouped_pairs(5, records, items)
         assert [grouped[a:b].tolist() for a, b in pairwise(offsets.tolist())] == expected
 
@@ -137,7 +136,7 @@ def test_codes_are_numbered_by_first_appearance(codes):
     expected = [list(dict.fromkeys(codes)).index(code) for code in codes]
     for limit in (1, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(row_order, "COMPILED", limit)
+            patch.setattr(table, "COMPILED", limit)
             numbers = np.array(codes, dtype=np.int32)
             known = number_in_place(numbers, 31)
         assert numbers.tolist() == expected

@@ -10,8 +10,8 @@ from tests.reference.lcg import Tree
 from tests.reference.partition import partition_reference
 from tests.strategies import tables_with_taxonomy
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Partition
-from setveil.data import Taxonomy, TransactionTable
 from setveil.kernels.partition import balance
 from setveil.measure import ggd_exact
 

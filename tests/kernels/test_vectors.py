@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.lcg import Tree, lcg
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.vectors import node_vectors, publish_clusters
-from setveil.data import Taxonomy, TransactionTable
 from setveil.kernels.vectors import least_common_generalizations
 
 

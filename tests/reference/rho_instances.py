@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from setveil.data import Taxonomy, TransactionTable
+from setveil import Taxonomy, TransactionTable
 
 
 def rho_instance(rng, *, n_others=7, n_sensitive=3, n_inner=3):

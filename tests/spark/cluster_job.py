@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from setveil.anonymize import Gather
-from setveil.data.synthetic import lookalike
 from setveil.engine import Spark
 from setveil.guarantee import KAnonymity, KmAnonymity
 from setveil.spark import anonymize, check, read_distributed
 from setveil.spark.publish import save_distributed
+from setveil.synthetic import lookalike
 
 
 def tell(*words):

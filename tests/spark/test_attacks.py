@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.attack import (
     ABA,
@@ -28,8 +29,7 @@ from setveil.attack import (
 from setveil.attack.semantic_prior import study
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of
-from setveil.data import TransactionTable
-from setveil.data.embeddings import Vectors
+from setveil.io.embeddings import Vectors
 from setveil.relatedness import NGD, Combined, Embedding, RecordCounts
 from setveil.release import publish_sets
 from setveil.spark import DistributedChunks

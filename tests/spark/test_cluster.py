@@ -16,9 +16,9 @@ from tests.spark.standalone import Cluster
 
 from setveil import load_release
 from setveil.anonymize import Gather
-from setveil.data.synthetic import lookalike
 from setveil.guarantee import KAnonymity, KmAnonymity
 from setveil.spark import DistributedTable, anonymize
+from setveil.synthetic import lookalike
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]  # `make test-cluster` runs the small one
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import (
     AprioriKm,
     Clump,
@@ -14,7 +15,6 @@ from setveil.anonymize import (
     SimpleSuppression,
 )
 from setveil.core.errors import NotApplicable
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import average_relative_error as error_here
 from setveil.measure import measure_all, terms_lost
 from setveil.release import publish_sets

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import tables_with_taxonomy
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import AprioriKm, Disassociate
 from setveil.anonymize.apriori_km import whole_cost
 from setveil.anonymize.recoding import shortened
-from setveil.data import Taxonomy, TransactionTable
 from setveil.engine import Local
 
 pytest.importorskip("pyspark")

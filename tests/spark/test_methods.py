@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import setveil
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import AprioriKm, Clump, Coherence, Disassociate, Gather, Partition
 from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError, ReleaseError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import ggd
 from setveil.release.store import load_release
 from setveil.spark import DistributedTable, anonymize, apriori, disassociate, routing

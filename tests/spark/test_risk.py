@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Disassociate, HgHs, Partition
 from setveil.attack import Linkage, Targets
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import draw_targets as draw_here
 from setveil.measure import score
 from setveil.measure import uniqueness as uniqueness_here

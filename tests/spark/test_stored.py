@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from tests.adversarial.crafted.writing import generalized, node, write_crafted
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Disassociate, SimpleSuppression
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import Coherence, KAnonymity, KmAnonymity
 from setveil.release.parts import content_of
 from setveil.release.store import load_manifest, load_release, parts_written, save

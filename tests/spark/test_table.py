@@ -9,8 +9,8 @@ from itertools import combinations
 import pytest
 
 import setveil
+from setveil import TransactionTable
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import TransactionTable
 from setveil.spark import DistributedTable, read_distributed
 
 pytestmark = pytest.mark.spark

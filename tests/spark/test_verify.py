@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
+from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.core.errors import NotApplicable
-from setveil.data import TransactionTable
 from setveil.guarantee import Coherence, Disassociated, KAnonymity, KmAnonymity
 from setveil.spark import DistributedChunks, DistributedTable, check, routing, search
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from setveil.data import TransactionTable
+from setveil import TransactionTable
 from setveil.release import Plan, publish_disassociated
 
 ARRAYS = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data import Taxonomy
+from setveil import Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from functools import cache
 
 from tests.reference.lcg import Tree
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import RhoFamily, SimpleSuppression, SuppressControl, TDControl
-from setveil.data import Taxonomy, TransactionTable
 
 METHODS = [SimpleSuppression, SuppressControl, TDControl, RhoFamily]
 RHOS = [Fraction(r) for r in ("1/5", "1/3", "2/5", "1/2", "0.501", "3/5", "2/3", "0.7", "3/4", "1")]

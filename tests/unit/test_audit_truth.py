@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from setveil import TransactionTable
 from setveil.audit import Criteria, audit, run_method
 from setveil.audit.adversaries import Attacker, attack_release
-from setveil.data import TransactionTable
-from setveil.data.synthetic import clinic
+from setveil.synthetic import clinic
 
 
 def test_a_release_of_the_original_is_not_recommended(tmp_path):

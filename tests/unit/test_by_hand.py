@@ -6,7 +6,7 @@ from itertools import combinations
 import polars as pl
 import pytest
 
-from setveil import TransactionTable
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import (
     CAHD,
     AprioriKm,
@@ -16,7 +16,6 @@ from setveil.anonymize import (
     SuppressControl,
 )
 from setveil.core.registry import entries
-from setveil.data import Taxonomy
 from setveil.release.export import export_release
 
 ITEMS = "abcdefgh"

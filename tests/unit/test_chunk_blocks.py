@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.disassociated_instances import releases, same
 
+from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.core.errors import ReleaseError, SetveilError
-from setveil.data import TransactionTable
 from setveil.release.chunk_blocks import COLUMNS, NAMED, block_lists
 from setveil.release.manifest import Manifest
 from setveil.release.parts import PARTS, content_of

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Gather
 from setveil.core.errors import ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import ggd
 
 

@@ -22,12 +22,12 @@ from setveil.attack.cluster_sample import (
 from setveil.attack.pieces import pools
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.core.errors import ParameterError
-from setveil.data.synthetic import clinic, lookalike
 from setveil.measure import flat, score_reassociation
 from setveil.relatedness import NGD, RecordCounts
+from setveil.synthetic import clinic, lookalike
 
 if TYPE_CHECKING:
-    from setveil.data import TransactionTable
+    from setveil import TransactionTable
     from setveil.release.base import Anonymization
 
 ATTACKS = (Random, Prior, ABA, RGA, MRA, VPA, SemanticPrior)

@@ -5,12 +5,12 @@ import pytest
 from tests.reference import coat as reference
 from tests.reference.support_constraints import rare_parts
 
+from setveil import TransactionTable
 from setveil.anonymize import PCTA, Coat
 from setveil.anonymize.constraints import consistent_sets, draw_privacy
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.data import TransactionTable
-from setveil.data.wordnet import WordNet
 from setveil.guarantee import SupportConstraints
+from setveil.io.wordnet import WordNet
 
 LETTERS = list("abcdefgh")
 OBJECTIVES = ["ul_per_gain", "ul_gaining", "ul"]

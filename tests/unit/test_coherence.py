@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.reference.coherence import is_coherent, suppress, without
 from tests.strategies import names, rows_over
 
+from setveil import TransactionTable
 from setveil.anonymize import Coherence, coherence
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.data import TransactionTable
 
 
 def random_instance(rng):

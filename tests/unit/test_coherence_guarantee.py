@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.reference.coherence import all_moles, breach, support
 from tests.strategies import names, rows_over
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import Coherence, from_manifest
 from setveil.release import publish_groups
 

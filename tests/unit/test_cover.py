@@ -12,10 +12,9 @@ from tests.reference.certain_links import linked_records
 from tests.unit.disassociated_instances import instances, publish, releases
 from tests.unit.test_disassociated_guarantee import FEW, random_joint, random_release
 
-from setveil import read
+from setveil import TransactionTable, read
 from setveil.anonymize import Disassociate, SafeDisassociate
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.guarantee import (
     Disassociated,
     SafeDisassociated,

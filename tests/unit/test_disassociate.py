@@ -5,10 +5,9 @@ import pytest
 from tests.reference import disassociation_worlds as worlds
 from tests.reference.disassociation import is_km
 
-from setveil import read
+from setveil import TransactionTable, read
 from setveil.anonymize import Disassociate
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.data import TransactionTable
 from setveil.engine import Local, Loopback
 
 FEW_WAYS = 3_000

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.reference import disassociation_worlds as ref
 from tests.unit.disassociated_instances import ARRAYS, FEW, instances, publish, same
 
+from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError, SetveilError
-from setveil.data import TransactionTable
 from setveil.release import (
     DisassociatedRelease,
     Key,

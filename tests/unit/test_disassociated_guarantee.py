@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.reference import disassociation_worlds as ref
 from tests.unit.disassociated_instances import instances, publish, releases
 
+from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.guarantee import Disassociated, KAnonymity, from_manifest, parse
 from setveil.release import Plan, publish_disassociated
 

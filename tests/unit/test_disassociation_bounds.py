@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.disassociated_instances import publish
 
+from setveil import TransactionTable
 from setveil.attack import ABA, RGA
 from setveil.attack.pieces import Piece, Pool
 from setveil.attack.prior import rows_of_terms, upper_tails
 from setveil.attack.vertical_partitioning import combined
 from setveil.core.errors import ReleaseError
-from setveil.data import TransactionTable
 from setveil.guarantee import Disassociated, SafeDisassociated
 from setveil.guarantee.cover import greatest_chance, ways
 from setveil.guarantee.joint_clusters import narrowed_joint

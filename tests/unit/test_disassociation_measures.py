@@ -12,9 +12,8 @@ from tests.reference import itemsets, multilevel
 from tests.strategies import tables, tables_with_taxonomy
 
 import setveil
-from setveil import measure
+from setveil import Taxonomy, TransactionTable, measure
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import itemsets as measured_itemsets
 from setveil.measure.disassociation import pair_support_error, terms_lost
 from setveil.release import publish_groups, publish_recoded, publish_sets, publish_suppressed

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setveil import TransactionTable
 from setveil.attack.tables import Contexts, distance_tables, targets
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.relatedness import NGD, RecordCounts, WithinRelease
 from setveil.release.set_generalized import publish_sets
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setveil import TransactionTable
 from setveil.attack import (
     GBA,
     MDA,
@@ -20,7 +21,6 @@ from setveil.attack import (
     save_guess,
 )
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.measure import (
     calibration_error,
     reliability,

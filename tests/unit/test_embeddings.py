@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setveil import Taxonomy
 from setveil.core.errors import InputError, ParameterError, SetveilError
-from setveil.data import Taxonomy
-from setveil.data import embedding_tree as building
-from setveil.data.embedding_tree import dendrogram, embedding_tree
-from setveil.data.embeddings import Vectors
+from setveil.io import embeddings as building
+from setveil.io.embeddings import Vectors, dendrogram, embedding_tree
 
 TEXT = "the 0.5 -1 2\nflu 1e-1 0 3\nnew_york 1 1 1\n. . . 4 5 6\n"
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.reference import encoded as reference
 from tests.strategies import tables
 
+from setveil import TransactionTable
 from setveil.core.errors import ParameterError, ReleaseError
-from setveil.data import TransactionTable
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.release import EncodedRelease, Key, Release, publish_encoded, published_rows
 from setveil.release.encoded import greatest_support
 from setveil.release.forms import rebuild

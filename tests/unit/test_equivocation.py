@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import equivocation as reference
 
+from setveil import Taxonomy, TransactionTable
 from setveil.attack import item_chance
 from setveil.core.errors import ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import (
     conditional_equivocation,
     equivocation,

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from setveil import TransactionTable
 from setveil.attack import MDA, Linkage
 from setveil.attack.guess import Guess
 from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
-from setveil.data import TransactionTable
 from setveil.measure import draw_targets
 from setveil.measure.examples import ITEMS, examples_of
 from setveil.relatedness import NGD, RecordCounts

@@ -27,7 +27,7 @@ from experiments import (
 )
 from experiments.claims import FAILS, HOLDS, OPEN, Claim, judged
 
-from setveil.data import TransactionTable
+from setveil import TransactionTable
 from setveil.measure.attacked_cells import AttackedCells
 from setveil.measure.cells import cell_density
 from setveil.measure.interval import clustered_share

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from setveil import TransactionTable
 from setveil.core.errors import InputError, ParameterError, SetveilError
-from setveil.data import TransactionTable
 from setveil.text import extract as module
 from setveil.text.documents import Document, Documents
 from setveil.text.extract import extract

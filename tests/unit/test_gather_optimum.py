@@ -8,8 +8,8 @@ from tests.reference.lcg import Tree, ggd, lcg
 from tests.reference.optimum import optimum
 from tests.unit.km_instances import instances, published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Gather
-from setveil.data import Taxonomy, TransactionTable
 
 
 def distortions(number, seed):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.reference import worlds as reference
 from tests.strategies import published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.release import GeneralizedRelease, Key, Release, publish_groups
 from setveil.release import worlds as worlds_module
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests.reference import cahd as reference
 
+from setveil import TransactionTable
 from setveil.anonymize import CAHD, Anatomy, Permutation
 from setveil.anonymize.degree_groups import band_order
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.data import TransactionTable
 
 INSTANCES = 2_000
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.reference import grouped as reference
 from tests.strategies import names, rows_over
 
+from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data import TransactionTable
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.guarantee import PrivacyDegree
 from setveil.measure import items_kept, length_mean, measure_all
 from setveil.release import (

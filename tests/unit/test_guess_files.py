@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from setveil import TransactionTable
 from setveil.attack import (
     RA,
     EliminationGuess,
@@ -16,7 +17,6 @@ from setveil.attack import (
     save_guess,
 )
 from setveil.core.errors import InputError
-from setveil.data import TransactionTable
 from setveil.measure import draw_targets, score
 from setveil.release import ItemChannel, publish_perturbed
 from setveil.release.fingerprint import fingerprint

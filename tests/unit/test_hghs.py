@@ -12,11 +12,11 @@ from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
 
 import setveil
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import HgHs, cut_search, hghs
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.cut_search import CutSearch
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 
 
 def random_instance(rng):

@@ -26,9 +26,9 @@ from tests.interval_coverage import (
     simulated,
 )
 
+from setveil import TransactionTable
 from setveil.attack import EliminationGuess, TableGuess
 from setveil.core.errors import ParameterError
-from setveil.data import TransactionTable
 from setveil.measure import score
 from setveil.measure.calibration import calibration_error
 from setveil.measure.interval import (

@@ -11,10 +11,9 @@ from tests.reference import generalization, itemsets, worlds
 from tests.strategies import occurring, tables, tables_with_taxonomy
 from tests.unit.km_instances import instances
 
-from setveil import measure
+from setveil import Taxonomy, TransactionTable, measure
 from setveil.anonymize import LRA
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.release import publish_groups, publish_recoded, publish_suppressed
 
 DRINKS = Taxonomy.from_parents(

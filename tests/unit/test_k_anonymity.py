@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.reference.k_anonymity import rare_rows
 from tests.strategies import published, tables
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import ParameterError
 from setveil.core.registry import find
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import Guarantee, KAnonymity, from_manifest, parse
 from setveil.release import GeneralizedRelease, publish_groups
 

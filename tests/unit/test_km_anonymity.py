@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.reference.km import violations
 from tests.strategies import published, tables
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import ParameterError
 from setveil.core.registry import find
-from setveil.data import Taxonomy, TransactionTable
-from setveil.data.synthetic import lookalike
 from setveil.guarantee import Guarantee, KmAnonymity, from_manifest, parse
 from setveil.release import GeneralizedRelease, publish_groups
+from setveil.synthetic import lookalike
 
 
 def assert_agrees(verdict, rows, k, m):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.unit.km_instances import TREE, instances, published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import LRA, AprioriKm, DirectKm, OptimalKm, VPAKm
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.registry import find, params_of
-from setveil.data import Taxonomy, TransactionTable
 from setveil.engine import Loopback
 
 METHODS = {

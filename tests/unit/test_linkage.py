@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.cli.conftest import TREE, VISITS
 from tests.reference import linkage as reference
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.attack import (
     Intersection,
@@ -19,7 +20,6 @@ from setveil.attack import (
 )
 from setveil.core.errors import InputError, NotApplicable, ParameterError, SetveilError
 from setveil.core.registry import entries
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import draw_targets, score, score_linkage
 from setveil.release import publish_groups, publish_suppressed
 

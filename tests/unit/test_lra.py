@@ -11,10 +11,10 @@ from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
 from tests.unit.km_instances import TREE, instances, published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import LRA
 from setveil.anonymize.lra import gray_order
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import KmAnonymity
 from setveil.measure import ncp
 

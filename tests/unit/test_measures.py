@@ -8,9 +8,8 @@ from tests.reference import generalization as reference
 from tests.reference import worlds
 from tests.strategies import published, tables
 
-from setveil import measure
+from setveil import Taxonomy, TransactionTable, measure
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure.queries import Holders
 from setveil.release import Key, publish_groups
 

@@ -13,10 +13,9 @@ from tests.strategies import taxonomies
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import AprioriKm
 from setveil.core.errors import InputError
-from setveil.data.embeddings import Vectors
-from setveil.data.missing import complete, cover, without_items
-from setveil.data.missing_report import CHOICES
-from setveil.data.spelling import Spellings, trigrams
+from setveil.core.missing_items import CHOICES, complete, cover, without_items
+from setveil.core.spelling import Spellings, trigrams
+from setveil.io.embeddings import Vectors
 from setveil.release.content import content_of
 
 SHOP = Taxonomy.from_parents(

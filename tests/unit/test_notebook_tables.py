@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import CAHD, Coat, Disassociate, Gather, SelectASize, TokenHashing
 from setveil.audit import run_method
-from setveil.data import Taxonomy, TransactionTable
-from setveil.data.notebook import ITEMS, ROWS, html_of_records, html_table
+from setveil.core.notebook import ITEMS, ROWS, html_of_records, html_table
 from setveil.guarantee import KAnonymity
 from setveil.guarantee.base import Verdict
 

@@ -9,9 +9,9 @@ from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
 from tests.unit.km_instances import TREE, instances, published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import DirectKm, OptimalKm
 from setveil.core.errors import InfeasibleError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import KmAnonymity
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.select_a_size import published, subsets
 
+from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data import TransactionTable
 from setveil.guarantee import KAnonymity
 from setveil.release import ItemChannel, Key, PerturbedRelease, publish_perturbed
 from setveil.release.forms import FORMS

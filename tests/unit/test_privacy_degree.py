@@ -9,9 +9,9 @@ from tests.reference import grouped as reference
 from tests.reference.cahd import has_degree
 from tests.unit.test_grouped import grouped, published
 
+from setveil import TransactionTable
 from setveil.anonymize import CAHD, Anatomy
 from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.guarantee import PrivacyDegree, parse
 from setveil.release import deal, publish_grouped
 

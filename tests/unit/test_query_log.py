@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.synthetic import write_query_log
+from setveil.synthetic import write_query_log
 from setveil.text import query_log
 from setveil.text.query_log import query_items, read_queries, transactions
 

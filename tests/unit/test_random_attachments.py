@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.attack import Prior, Random
-from setveil.data import TransactionTable
 from setveil.measure import score_reassociation
 from setveil.measure.random_attachments import expected_hits
 from setveil.measure.rebuilt_records import PARTS
@@ -71,7 +71,7 @@ SCRIPT = """
 import numpy as np
 from setveil.anonymize import Disassociate
 from setveil.attack import Prior
-from setveil.data.synthetic import clinic
+from setveil.synthetic import clinic
 from setveil.measure import score_reassociation
 
 table = clinic(n=300, seed=4).table

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.reference import reassociation_attacks as plain
 from tests.unit.disassociated_instances import releases
 
+from setveil import TransactionTable
 from setveil.attack import (
     ABA,
     MRA,
@@ -29,7 +30,6 @@ from setveil.attack.pieces import Piece, Pool, place_at_random, pools
 from setveil.attack.prior import place_by_prior
 from setveil.attack.vertical_partitioning import combined, parted
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.relatedness import NGD, RecordCounts, parse_relatedness
 from setveil.release import Plan, publish_disassociated, publish_suppressed
 

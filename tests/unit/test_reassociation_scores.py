@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.reference import reassociation as plain
 
+from setveil import TransactionTable
 from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.measure import flat, protected_itemsets, score, score_reassociation
 from setveil.measure.reassociation import largest_matching
 from setveil.release import publish_suppressed

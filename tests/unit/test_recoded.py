@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.reference import worlds as reference
 from tests.strategies import occurring, tables_with_taxonomy
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import InputError, NotApplicable, ParameterError, ReleaseError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import Coherence, KAnonymity, RhoUncertainty
 from setveil.measure import ggd, items_suppressed, level_mean, ncp
 from setveil.release import GeneralizedRelease, Key, publish_recoded, published_rows

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.reference import grouped as reference
 from tests.unit.test_grouped import grouped, published
 
+from setveil import TransactionTable
 from setveil.anonymize import CAHD, Anatomy
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.measure import mean_reconstruction_error, reconstruction_error
 from setveil.release import publish_grouped, publish_suppressed
 

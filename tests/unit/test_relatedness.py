@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.relatedness import plain_cosine_distance, plain_ngd, plain_pmi
 
+from setveil import TransactionTable
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.registry import entries, params_of
-from setveil.data import TransactionTable
-from setveil.data.embeddings import Vectors
-from setveil.data.wordnet import WordNet
+from setveil.io.embeddings import Vectors
+from setveil.io.wordnet import WordNet
 from setveil.relatedness import (
     NGD,
     PMI,

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from tests.reference import tabular_checks as reference
 
+from setveil import Taxonomy
 from setveil.anonymize import AprioriKm, Clump
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.data import Taxonomy
 from setveil.tabular.checks import KKmAnonymity
 from setveil.tabular.item_column import item_sets, joined
 from setveil.tabular.relational_transaction import relational_transaction

@@ -8,6 +8,7 @@ from tests.reference import rho as reference
 from tests.reference.lcg import Tree
 from tests.unit.rho_instances import METHODS, assert_published, random_instance, run
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import (
     RhoFamily,
     SimpleSuppression,
@@ -18,7 +19,6 @@ from setveil.anonymize import (
 )
 from setveil.anonymize.association_rules import odds
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import average_loss
 
 every_method = pytest.mark.parametrize("method", METHODS)

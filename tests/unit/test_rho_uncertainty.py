@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from tests.reference import rho as reference
 from tests.strategies import published, tables
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import ParameterError
 from setveil.core.registry import find
-from setveil.data import Taxonomy, TransactionTable
-from setveil.data.synthetic import lookalike
 from setveil.guarantee import Guarantee, RhoUncertainty, from_manifest, max_confidence, parse
 from setveil.guarantee.confidence import least_from
 from setveil.release import publish_groups, publish_recoded, publish_suppressed
+from setveil.synthetic import lookalike
 
 rhos = st.sampled_from(["1/5", "1/3", "0.5", "0.6", "2/3", "0.75", "0.9", "1"])
 

@@ -8,10 +8,9 @@ from tests.reference import disassociation_worlds as worlds
 from tests.reference.certain_links import linked_records
 from tests.unit.test_disassociate import FEW_WAYS, small_table
 
-from setveil import read
+from setveil import TransactionTable, read
 from setveil.anonymize import Disassociate, SafeDisassociate
 from setveil.core.errors import ParameterError
-from setveil.data import TransactionTable
 from setveil.engine import Loopback
 from setveil.guarantee.cover import cover
 from setveil.measure import linked_share

@@ -8,8 +8,8 @@ from tests.reference import disassociation as plain
 from tests.reference import disassociation_worlds as worlds
 from tests.reference.safe_disassociation import least_lost
 
+from setveil import TransactionTable
 from setveil.anonymize import SafeDisassociate
-from setveil.data import TransactionTable
 
 FEW_WAYS = 2_000
 

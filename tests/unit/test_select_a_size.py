@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.select_a_size import published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import SelectASize
 from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.measure import average_relative_error, measure_all, perturbation_loss
 from setveil.measure.perturbation import items_shown, items_true
 from setveil.release import ItemChannel, Key, publish_perturbed, publish_suppressed

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.reference import selection as reference
 from tests.strategies import tables
 
+from setveil import TransactionTable
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.data import TransactionTable
 from setveil.measure.cells import cell_density
 from setveil.measure.profile import ttr
 from setveil.text import ratio_search

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.reference import worlds as reference
 from tests.strategies import names, tables
 
+from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data import TransactionTable
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.guarantee import KmAnonymity, SupportConstraints
 from setveil.measure import (
     average_loss,

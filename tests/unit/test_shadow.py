@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.conditioning import enumerated
 
+from setveil import TransactionTable
 from setveil.anonymize import Coat
 from setveil.attack import EC, Shadow
 from setveil.attack.beta_calibration import BetaCalibration
@@ -20,8 +21,7 @@ from setveil.attack.logistic import Logistic
 from setveil.attack.rehearsal import Rehearsed, rehearse, visible
 from setveil.attack.shadow import Learned
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data import TransactionTable
-from setveil.data.embeddings import Vectors
+from setveil.io.embeddings import Vectors
 from setveil.measure import score
 from setveil.relatedness import NGD, Combined, Embedding, RecordCounts
 from setveil.release.set_generalized import publish_sets

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import tables
 
+from setveil import TransactionTable
 from setveil.anonymize import SecretSharing
 from setveil.core.errors import InfeasibleError, ParameterError, ReleaseError
-from setveil.data import TransactionTable
 from setveil.release.shared import (
     PRIME,
     Newton,

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.reference.encoded import split_worlds
 from tests.strategies import tables
 
+from setveil import TransactionTable
 from setveil.anonymize import SplitPersonality
 from setveil.anonymize.split_personality import item_topics
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.measure import profile_link
 from setveil.release import Key, Release
 from setveil.release.store import load_key, load_release, save, save_key

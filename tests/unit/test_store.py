@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import ParameterError, ReleaseError, SetveilError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import KAnonymity
 from setveil.release import GeneralizedRelease, Key, publish_groups, publish_sets
 from setveil.release.store import load_key, load_manifest, load_release, save, save_key

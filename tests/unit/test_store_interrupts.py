@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from setveil import Taxonomy
 from setveil.core.errors import ParameterError, ReleaseError
-from setveil.data import Taxonomy
 from setveil.guarantee import KAnonymity
 from setveil.release import Key, publish_groups
 from setveil.release.store import load_key, load_release, save

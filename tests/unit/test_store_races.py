@@ -8,7 +8,7 @@ from setveil.release.store import load_release
 WRITER = """
 import sys
 import numpy as np
-from setveil.data import Taxonomy
+from setveil import Taxonomy
 from setveil.core.errors import ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.release import publish_groups

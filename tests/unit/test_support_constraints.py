@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from tests.reference.support_constraints import rare_parts
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import SupportConstraints, from_manifest
 from setveil.release import publish_groups, publish_recoded, publish_suppressed
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.reference import worlds as reference
 from tests.strategies import tables
 
+from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data import TransactionTable
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.guarantee import KAnonymity
 from setveil.measure import (
     ggd,

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setveil.core.errors import ParameterError
-from setveil.data.synthetic import LOOKALIKES, clinic, conditions, lookalike
-from setveil.data.synthetic.clinic import clinic_taxonomy
-from setveil.data.synthetic.nouns import NODES, noun_tree
+from setveil.synthetic import LOOKALIKES, clinic, conditions, lookalike
+from setveil.synthetic.clinic import clinic_taxonomy
+from setveil.synthetic.nouns import NODES, noun_tree
 
 # As printed in the papers; LOOKALIKES must not be its own judge.
 PUBLISHED = {

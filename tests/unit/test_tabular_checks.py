@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import tabular_checks as reference
 
+from setveil import Taxonomy
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import Taxonomy
 from setveil.tabular.check_mechanisms import exceeds_exponential
 from setveil.tabular.checks import (
     CHECKS,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.reference import taxonomy as reference
 from tests.strategies import names, occurring, tables_with_taxonomy, taxonomies
 
+from setveil import Taxonomy
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import Taxonomy
-from setveil.data.tree import Tree
+from setveil.core.tree import Tree
 
 PETS = {"poodle": "dog", "pug": "dog", "tabby": "cat", "dog": "animal", "cat": "animal"}
 

@@ -6,9 +6,9 @@ import gzip
 import pytest
 from tests.reference import taxonomy as reference
 
+from setveil import Taxonomy
 from setveil.core.errors import InputError
-from setveil.data import Taxonomy
-from setveil.data.taxonomy_files import read_taxonomy
+from setveil.io.taxonomy_files import read_taxonomy
 
 
 def test_groceries(data_dir):

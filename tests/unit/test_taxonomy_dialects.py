@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setveil import Taxonomy
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import Taxonomy
-from setveil.data.taxonomy_dialects import dialect_of
-from setveil.data.taxonomy_files import read_taxonomy
+from setveil.io.taxonomy_files import read_taxonomy
+from setveil.io.taxonomy_formats import dialect_of
 
 OBO = """\
 format-version: 1.2

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import taxonomy as reference
 
+from setveil import Taxonomy
 from setveil.core.errors import InputError, ParameterError, SetveilError
-from setveil.data import Taxonomy
-from setveil.data.taxonomy_files import read_taxonomy
+from setveil.io.taxonomy_files import read_taxonomy
 
 FOOD = {"apple": "fruit", "pear": "fruit", "beef": "meat", "fruit": "food", "meat": "food"}
 EDGES = "apple,fruit\npear,fruit\nbeef,meat\nfruit,food\nmeat,food\n"

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.reference.taxonomy import assert_same
 from tests.strategies import taxonomies
 
+from setveil import Taxonomy
 from setveil.core.errors import InputError
-from setveil.data import Taxonomy
 
 FOOD = {"apple": "fruit", "pear": "fruit", "beef": "meat", "fruit": "food", "meat": "food"}
 

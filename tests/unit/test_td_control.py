@@ -5,8 +5,8 @@ import pytest
 from tests.reference.rho_instances import rho_instance
 from tests.reference.td_control import TopDown, suppress_control
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import SuppressControl, TDControl
-from setveil.data import Taxonomy, TransactionTable
 
 SEEDS = range(12)
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setveil import TransactionTable
 from setveil.anonymize import SecretSharing, SplitPersonality, TokenHashing
 from setveil.attack import Guess, TokenFrequency, TokenGuess, load_guess, save_guess
 from setveil.attack.matching import Side, match
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data import TransactionTable
 from setveil.measure import Rate, flat, score
 from setveil.release import publish_encoded
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setveil import TransactionTable
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import TransactionTable
 from setveil.text.topics import Topics, topics
 
 PLANTED = {

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.reference import uniqueness as reference
 from tests.strategies import tables
 
+from setveil import TransactionTable
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import TransactionTable
-from setveil.data.synthetic import lookalike
 from setveil.measure.uniqueness import uniqueness
+from setveil.synthetic import lookalike
 
 
 @given(tables(min_rows=1), st.integers(1, 4))

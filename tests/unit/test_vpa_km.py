@@ -16,11 +16,11 @@ from tests.reference.lcg import Tree
 from tests.strategies import tables_with_taxonomy
 from tests.unit.km_instances import TREE, instances, published
 
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import VPAKm
 from setveil.anonymize.base import leaf_rows
 from setveil.anonymize.vpa_km import domain_parts, highest
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import KmAnonymity
 
 

@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 from tests.reference import wordnet as reference
 
 import setveil
+from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Gather
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import Taxonomy, TransactionTable
-from setveil.data.embeddings import Vectors
-from setveil.data.word_tree import word_tree
-from setveil.data.wordnet import WordNet
+from setveil.io.embeddings import Vectors
+from setveil.io.wordnet import WordNet, word_tree
 from setveil.release.manifest import describe_tree
 
 PARENTS = {

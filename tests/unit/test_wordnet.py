@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.reference import wordnet as reference
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data import wordnet_files
-from setveil.data.wordnet import WordNet
+from setveil.io import wordnet_files
+from setveil.io.wordnet import WordNet
 
 DATA = """\
   1 a licence stands here
@@ -250,7 +250,7 @@ def test_usual_places(folder, tmp_path, monkeypatch):
 def test_cache(folder, cache, monkeypatch):
     first = WordNet.find(folder)
     [kept] = (cache / "setveil").iterdir()
-    monkeypatch.setattr("setveil.data.wordnet.parse", lambda _: pytest.fail("parsed again"))
+    monkeypatch.setattr("setveil.io.wordnet.parse", lambda _: pytest.fail("parsed again"))
     again = WordNet.find(folder)
     assert (again.tree.ids, again.lemmas, again.exceptions) == (
         first.tree.ids, first.lemmas, first.exceptions,

@@ -9,7 +9,7 @@ import numpy as np
 
 from setveil.anonymize.degree_groups import check_degree, split_feasible, told
 from setveil.core.registry import register
-from setveil.data.table import take_rows
+from setveil.core.table import take_rows
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.release.base import Anonymization
 from setveil.release.grouping import publish_grouped
@@ -17,7 +17,7 @@ from setveil.release.grouping import publish_grouped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.engine.base import Engine
 
     Rows = tuple[Int64Array, Int32Array]
@@ -61,7 +61,7 @@ class Anatomy:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["wine", "flu"], ["cream", "flu"], ["meat", "gout"], ["beer", "hiv"]])
     >>> made = Anatomy(l=2).anonymize(table, sensitive=["flu", "gout", "hiv"],

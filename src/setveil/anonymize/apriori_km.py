@@ -18,7 +18,7 @@ from setveil.anonymize.recoding import (
 )
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
-from setveil.data.table import frozen
+from setveil.core.table import frozen
 from setveil.kernels.apriori_km import repair, repair_sets, rows_of_ranks
 from setveil.kernels.raise_km import raise_cut
 from setveil.release.base import Anonymization, Step
@@ -26,8 +26,8 @@ from setveil.release.base import Anonymization, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 # How often a run reports for each size of sets: the kernel returns to Python so many times.
@@ -73,7 +73,7 @@ class AprioriKm(KmMethod):
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B",
     ...                               "A": "ALL", "B": "ALL"})
     >>> table = TransactionTable.from_rows(
@@ -200,7 +200,7 @@ def raise_rare(
 ) -> Raised:
     """Generalize until every set of up to `m` nodes has support 0 or at least `k`.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> leaves = tree.leaf_of(["a", "a", "c", "d"])
     >>> found = raise_rare(Records(tree=tree, offsets=np.arange(5), leaves=leaves), k=2, m=1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.table import take_rows
+from setveil.core.table import take_rows
 from setveil.kernels.closed_antecedents import search
 from setveil.kernels.rho_oracle import (
     BROKEN,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.anonymize.time_budget import TimeBudget
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
 
 ORACLE_WORK = 300_000_000
 """Steps after which a question about one sensitive item is given up, and the item suppressed."""

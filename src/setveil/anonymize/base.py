@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.data.naming import some
-from setveil.data.taxonomy import Taxonomy
+from setveil.core.taxonomy import Taxonomy
+from setveil.core.words import some
 from setveil.guarantee.thresholds import distinct_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Anonymization
 
 
@@ -70,7 +70,7 @@ def check_enough(table: Sized, k: int) -> None:
 def check_sensitive(table: TransactionTable, sensitive: Iterable[str]) -> tuple[str, ...]:
     """Return the sensitive items sorted and once each, or say what is wrong with them.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> check_sensitive(TransactionTable.from_rows([["hiv", "flu"]]), ["hiv", "hiv"])
     ('hiv',)
     """

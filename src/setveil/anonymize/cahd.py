@@ -15,7 +15,7 @@ from setveil.release.grouping import publish_grouped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
 
 
@@ -52,7 +52,7 @@ class CAHD(BandMethod):
     --------
     The example of the paper:
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["wine", "meat", "viagra"], ["wine", "meat"],
     ...     ["cream", "strawberries", "pregnancy test"], ["cream", "meat"],

@@ -16,8 +16,8 @@ from setveil.release.base import Anonymization, Step
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 OBJECTIVES = ("total", "increment")
@@ -63,7 +63,7 @@ class Clump:
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> food = Taxonomy.from_parents({
     ...     "Apple": "Fruit", "Orange": "Fruit", "Banana": "Fruit", "Beef": "Meat",
     ...     "Chicken": "Meat", "Milk": "Dairy", "Cheese": "Dairy", "Butter": "Dairy",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.data.table import Int32Array, Int64Array, TransactionTable
+from setveil.core.table import Int32Array, Int64Array, TransactionTable
 from setveil.kernels.disassociation import TERM_CHUNK, partition_clusters
 from setveil.kernels.horizontal_partition import horizontal_partition
 from setveil.kernels.safe_disassociation import safe_clusters

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.wordnet import WordNet
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
+    from setveil.io.wordnet import WordNet
 
     Progress = Callable[[str, int, int], None]
 
@@ -97,7 +97,7 @@ class Coat:
     --------
     Figures 1 and 2 of Shao and Ong: bp and icd are to be in four records.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["heart disease", "bp", "icd", "weakness", "dizziness"],
     ...     ["anesthesia", "icd", "pain", "diabetes"],

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.engine.base import Engine
 
 LIMIT = 5_000_000
@@ -79,7 +79,7 @@ class Coherence:
     Table 2.1 of the thesis that borrows the paper's example. x, y and z are rare by themselves;
     then d is in four minimal moles and two records, and b in three of the rest and three records:
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["a", "c", "d", "f", "g", "Diabetes"], ["a", "b", "c", "f", "Hepatitis"],
     ...     ["b", "d", "f", "x", "Hepatitis"], ["b", "c", "g", "y", "z", "HIV"],
@@ -250,7 +250,7 @@ class Coherence:
 def sensitive_items(table: TransactionTable, sensitive: Iterable[str]) -> npt.NDArray[np.bool_]:
     """Return which items of the vocabulary are sensitive, or say what is wrong with the list.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> sensitive_items(TransactionTable.from_rows([["flu", "hiv"]]), ["hiv"]).tolist()
     [False, True]
     """

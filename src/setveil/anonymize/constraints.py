@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.naming import some
-from setveil.data.wordnet import WordNet
+from setveil.core.words import some
 from setveil.guarantee.thresholds import exact_share
+from setveil.io.wordnet import WordNet
 from setveil.release.base import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
 
     Itemsets = tuple[tuple[str, ...], ...]
 
@@ -35,7 +35,7 @@ def occurring_names(table: TransactionTable) -> list[str]:
 def check_privacy(table: TransactionTable, given: Iterable[Iterable[str]]) -> Itemsets:
     """Return privacy constraints sorted and once each, or say what is wrong with them.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> check_privacy(TransactionTable.from_rows([["flu", "hiv"]]), [["hiv", "flu"], ["hiv"]])
     (('flu', 'hiv'), ('hiv',))
     """
@@ -99,7 +99,7 @@ def draw_privacy(
     The draw depends on which items occur, not on the order of the records. Without `rng` it
     comes from the operating system.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["gout"]])
     >>> draw_privacy(table, 1), len(draw_privacy(table, 0.1))
     ((('flu',), ('gout',), ('hiv',)), 1)
@@ -150,7 +150,7 @@ def utility_sets(
     Without utility constraints all items are in one. Items in none of those given are each one
     by themselves: they are published as they are, or not at all.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["gout"]])
     >>> utility_sets(table, None, ()).tolist(), utility_sets(table, [["flu", "hiv"]], ()).tolist()
     ([0, 0, 0], [0, 1, 0])
@@ -188,7 +188,7 @@ def consistent_sets(
     earlier start exceeds `least`. Every other item joins the start that it is most like, if that
     exceeds `least`, or none. A phrase that WordNet lacks counts as its last word.
 
-    >>> from setveil.data.wordnet import WordNet
+    >>> from setveil.io.wordnet import WordNet
     >>> wordnet = WordNet.from_senses(
     ...     {"dog": ["dog.n.01"], "pug": ["pug.n.01"], "rock": ["rock.n.01"]},
     ...     parents={"pug.n.01": "dog.n.01", "dog.n.01": "thing.n.01", "rock.n.01": "thing.n.01"})

@@ -63,7 +63,7 @@ def descend(rows: LeafRows, nodes: Sequence[int], *, k: int, m: int) -> Descent:
     Examples
     --------
     >>> from setveil.anonymize.base import leaf_rows
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> table = TransactionTable.from_rows([["a", "c"], ["a", "c"], ["b", "c"], ["b", "d"]])
     >>> found = descend(leaf_rows(table, tree), [0], k=2, m=1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from setveil.anonymize.base import LeafRows
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 LIMIT = 2_000_000
 """A split after which there are more threats than this is not made."""
@@ -67,7 +67,7 @@ class CutSearch:
     Examples
     --------
     >>> from setveil.anonymize.base import leaf_rows
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.from_parents({"a": "A", "b": "A", "A": "*", "c": "*"})
     >>> table = TransactionTable.from_rows([["a"], ["b"], ["a", "c"]])
     >>> search = CutSearch(leaf_rows(table, tree), k=2, m=2)

@@ -9,15 +9,15 @@ import numpy as np
 
 from setveil.anonymize.base import check_sensitive
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.data.naming import some
-from setveil.data.table import canonical_order, take_rows
+from setveil.core.table import canonical_order, take_rows
+from setveil.core.words import some
 from setveil.release.base import Step
 from setveil.release.grouping import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
 
     Rows = tuple[Int64Array, Int32Array]
     Progress = Callable[[str, int, int], None]

@@ -13,7 +13,7 @@ from setveil.guarantee.disassociated import Disassociated
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
     from setveil.release.base import Anonymization
 
@@ -63,7 +63,7 @@ class Disassociate(DisassociationMethod):
     --------
     Tables 1 and 5 of AlShuhail and Shao (2023):
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["diabetes", "arthritis", "osteoporosis", "schizophrenia"],
     ...     ["hypertension", "arthritis", "osteoporosis", "calcium"],

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
     from setveil.guarantee.base import Guarantee
 

@@ -12,7 +12,7 @@ from setveil.anonymize.base import check_enough, check_k, leaf_rows
 from setveil.anonymize.vectors import NodeVectors, node_vectors, publish_clusters
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.data.table import Int32Array, Int64Array, take_rows
+from setveil.core.table import Int32Array, Int64Array, take_rows
 from setveil.engine import Local
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.kernels.exchange import SEED, exchange, shuffle
@@ -28,8 +28,8 @@ from setveil.release.base import Anonymization, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 EFFORTS = ("fast", "balanced")
@@ -147,7 +147,7 @@ class Gather:
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.from_parents({"flu": "lung", "asthma": "lung", "gout": "joint",
     ...                               "lung": "any", "joint": "any"})
     >>> table = TransactionTable.from_rows([["flu"], ["gout", "flu"], ["asthma"], ["gout"]])

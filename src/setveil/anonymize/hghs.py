@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from setveil.anonymize.cut_search import Cut
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 PAIRS = 500
@@ -85,7 +85,7 @@ class HgHs:
     Table 2.2 of the thesis that borrows the paper's example. The outlier {e, i} would force all
     items up to the root; without e, the others need only little generalization:
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> groups = {"P": "abcd", "Q": "fg", "M": "xyz", "T": ["e", "i", "P", "Q", "M"]}
     >>> tree = Taxonomy.from_parents({c: g for g, members in groups.items() for c in members})
     >>> records = ["bcd", "afg", "dfyz", "cdfx", "abcfg", "ei", "e", "i"]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.anonymize.cluster_chunks import caps_of
-from setveil.data.table import Int32Array, Int64Array, take_rows
+from setveil.core.table import Int32Array, Int64Array, take_rows
 from setveil.kernels.joint_clusters import share_terms
 
 if TYPE_CHECKING:

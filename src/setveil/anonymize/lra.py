@@ -13,7 +13,7 @@ from setveil.anonymize.recoding import KmMethod, image_of, recodable_rows, short
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.core.literature import TERROVITIS_2011
 from setveil.core.registry import register
-from setveil.data.table import take_rows
+from setveil.core.table import take_rows
 from setveil.engine import Local
 from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.apriori_km import Raised
     from setveil.anonymize.base import LeafRows
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
     Slice = tuple[int, int]
@@ -69,7 +69,7 @@ class LRA(KmMethod):
     --------
     One record has a2, so an a1 must be generalized with it, but not every a1:
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B",
     ...                               "A": "ALL", "B": "ALL"})
     >>> table = TransactionTable.from_rows(

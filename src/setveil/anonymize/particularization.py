@@ -11,15 +11,15 @@ import numpy as np
 from setveil.anonymize.association_rules import ItemRows
 from setveil.anonymize.base import check_sensitive
 from setveil.core.errors import InputError
-from setveil.data.naming import some
+from setveil.core.words import some
 from setveil.release.base import Step
 from setveil.release.recoded import publish_recoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key
     from setveil.release.generalized import GeneralizedRelease
 

@@ -11,7 +11,7 @@ from setveil.anonymize.base import check_enough, check_k, leaf_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import HE_2009
 from setveil.core.registry import register
-from setveil.data.table import take_rows
+from setveil.core.table import take_rows
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.kernels.partition import (
     ABSORBED,
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from setveil.anonymize.base import LeafRows
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 # How often a run reports: the kernel returns to Python about this many times.
@@ -69,7 +69,7 @@ class Partition:
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> food = Taxonomy.from_parents({
     ...     "Apple": "Fruit", "Orange": "Fruit", "Banana": "Fruit", "Beef": "Meat",
     ...     "Chicken": "Meat", "Milk": "Dairy", "Cheese": "Dairy", "Butter": "Dairy",

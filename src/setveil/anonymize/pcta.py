@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from setveil.anonymize.set_recoding import Image
-    from setveil.data.table import TransactionTable
-    from setveil.data.wordnet import WordNet
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
+    from setveil.io.wordnet import WordNet
     from setveil.release.base import Anonymization, Step
 
 TOLD_EVERY = 50
@@ -80,7 +80,7 @@ class PCTA:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "cough"], ["fever", "cough"],
     ...                                     ["fever"], ["gout"]])
     >>> made = PCTA(k=3).anonymize(table, privacy=[["flu"]])

@@ -14,7 +14,7 @@ from setveil.release.grouping import deal, publish_grouped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
 
 ZHANG_2007 = """
@@ -55,7 +55,7 @@ class Permutation(BandMethod):
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["wine", "meat", "viagra"], ["wine"], ["wine", "meat"]])
     >>> made = Permutation(p=3).anonymize(table, sensitive=["viagra"])
     >>> made.release.to_rows()

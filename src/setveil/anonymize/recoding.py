@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from setveil.anonymize.base import LeafRows
-    from setveil.data.table import Int32Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key
     from setveil.release.generalized import GeneralizedRelease
 
@@ -70,7 +70,7 @@ def check_recodable(n_records: int, n_filled: int, k: int) -> None:
 def recodable_rows(table: TransactionTable, taxonomy: Taxonomy, k: int) -> LeafRows:
     """Return the records as sorted sets of leaves; refuse data in which even the root is rare.
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> table = TransactionTable.from_rows([["a"], ["b", "a"], []])
     >>> recodable_rows(table, Taxonomy.balanced(["a", "b"]), 2).leaves.tolist()
     [1, 2, 1]
@@ -87,7 +87,7 @@ class GrowingCut:
     The cost is NCP in whole numbers: an occurrence of an item that is published as a node costs
     the number of leaves below it, and nothing if it is published as itself.
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> table = TransactionTable.from_rows([["a"], ["b", "a"], ["c"]])
     >>> cut = GrowingCut(leaf_rows(table, Taxonomy.from_parents(
     ...     {"a": "ab", "b": "ab", "ab": "all", "c": "all"})))
@@ -136,7 +136,7 @@ class GrowingCut:
 def image_of(tree: Taxonomy, nodes: Sequence[int]) -> Int32Array:
     """Return each node's image when everything below `nodes` is recoded to them.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> image_of(tree, [1]).tolist()
     [0, 1, 1, 1, 4, 5, 6]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from setveil.anonymize.cluster_chunks import ClusterChunks
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.engine.base import Engine
 
     Progress = Callable[[str, int, int], None]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 
@@ -73,7 +73,7 @@ class RhoFamily(BudgetedRhoMethod):
     --------
     Two of five hold the test, and beer alone says nothing about it:
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> table = TransactionTable.from_rows(
     ...     [["beer", "test"], ["beer"], ["beer"], ["wine"], ["wine"]])
     >>> drinks = Taxonomy.from_parents({"beer": "drink", "wine": "drink"})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.association_rules import ItemRows
     from setveil.anonymize.time_budget import TimeBudget
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
 
 RULES = 1 << 20
 """Rules of a level that are listed at once; of more a share is drawn and the level repeated."""

@@ -15,7 +15,7 @@ from setveil.guarantee.thresholds import exact_share
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
     from setveil.release.base import Anonymization
 
@@ -63,7 +63,7 @@ class SafeDisassociate(DisassociationMethod):
     --------
     y is in all four records, so whoever has b has y. It is deleted from the longest.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
     >>> made = SafeDisassociate(k=2, m=2).anonymize(table)
     >>> made.release.to_rows()

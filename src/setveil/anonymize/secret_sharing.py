@@ -18,7 +18,7 @@ from setveil.release.shared import DIGITS, PRIME, SharedRelease, blocks_of, valu
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
 
 WIDTH = 80
@@ -66,7 +66,7 @@ class SecretSharing:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"]])
     >>> made = SecretSharing(k=2).anonymize(table)
     >>> made.release.legible.to_rows(), made.promise

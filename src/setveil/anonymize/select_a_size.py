@@ -11,10 +11,10 @@ import numpy as np
 from setveil.anonymize.base import check_enough
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.core.literature import EVFIMIEVSKI_2002
+from setveil.core.quantities import written_fraction
 from setveil.core.registry import register
-from setveil.data.fractions import written_fraction
-from setveil.data.naming import some
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
+from setveil.core.words import some
 from setveil.guarantee.thresholds import exact_share
 from setveil.release.base import Anonymization, Key, Step
 from setveil.release.item_channel import ItemChannel
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.engine.base import Engine
 
 MOST = 200_000_000

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.anonymize.constraints import Itemsets
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.release.set_generalized import SetGeneralizedRelease
 
 Image = tuple[int, ...]

@@ -19,7 +19,7 @@ from setveil.release.suppressed import publish_suppressed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
 
 
@@ -46,7 +46,7 @@ class SimpleSuppression(RhoMethod):
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["milk", "test"], ["milk"], ["test"]])
     >>> result = SimpleSuppression(rho=0.5).anonymize(table, sensitive=["test"])
     >>> result.release.to_rows(), result.figures["average_loss"]

@@ -10,7 +10,7 @@ import numpy as np
 from setveil.anonymize.base import check_enough, check_k
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.data.table import TransactionTable, canonical_order, take_rows
+from setveil.core.table import TransactionTable, canonical_order, take_rows
 from setveil.release.base import Anonymization, Key, Step
 from setveil.release.rows import distinct_in_rows
 from setveil.release.split import SplitRelease
@@ -18,7 +18,7 @@ from setveil.release.split import SplitRelease
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.engine.base import Engine
 
 ROUNDS = 30

@@ -21,7 +21,7 @@ from setveil.release.suppressed import publish_suppressed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
 
 
@@ -64,7 +64,7 @@ class SuppressControl(BudgetedRhoMethod):
     --------
     Table 1 of the paper. b1 is in two of the three rules that reach 0.7 and in one record:
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["a1", "b1", "b2", "α", "γ"], ["a1", "a2", "b2"], ["a2", "b2"], ["a2", "γ"],
     ...     ["a1", "b2", "α", "γ"]])

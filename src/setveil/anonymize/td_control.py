@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 
@@ -285,7 +285,7 @@ class TDControl(BudgetedRhoMethod):
     --------
     Table 1 of the paper, where the root, A and B are split with net gains 5.5, 3 and 1.5:
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["a1", "b1", "b2", "α", "γ"], ["a1", "a2", "b2"], ["a2", "b2"], ["a2", "γ"],
     ...     ["a1", "b2", "α", "γ"]])

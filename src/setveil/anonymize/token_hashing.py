@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.base import Engine
 
 WARNING = Step(
@@ -50,7 +50,7 @@ class TokenHashing:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["tom", "cruise"], ["cruise"]])
     >>> made = TokenHashing().anonymize(table, secret=b"only for this example")
     >>> made.release.to_rows()

@@ -13,7 +13,7 @@ from setveil.release.generalized import publish_groups
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.base import Key
     from setveil.release.generalized import GeneralizedRelease
 

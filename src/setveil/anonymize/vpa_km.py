@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.apriori_km import Raised
     from setveil.anonymize.base import LeafRows
-    from setveil.data.table import Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.base import Engine
 
 
@@ -69,7 +69,7 @@ class VPAKm(KmMethod):
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.from_parents({"a1": "A", "a2": "A", "b1": "B", "b2": "B",
     ...                               "A": "ALL", "B": "ALL"})
     >>> table = TransactionTable.from_rows(
@@ -169,7 +169,7 @@ def domain_parts(rows: LeafRows, parts: int) -> list[tuple[int, int]]:
     neighbouring ones are put together.
 
     >>> from setveil.anonymize.base import leaf_rows
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> domain_parts(leaf_rows(TransactionTable.from_rows([["a", "b", "c", "d"]]), tree), 2)
     [(1, 4), (4, 7)]
@@ -202,7 +202,7 @@ def domain_parts(rows: LeafRows, parts: int) -> list[tuple[int, int]]:
 def highest(tree: Taxonomy, nodes: Iterable[int]) -> list[int]:
     """Return those of the nodes that lie below no other of them.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> highest(Taxonomy.balanced(["a", "b", "c", "d"], fanout=2), [2, 1, 5, 1])
     [1, 5]
     """

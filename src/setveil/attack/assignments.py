@@ -19,7 +19,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 Floats = npt.NDArray[np.float64]
 

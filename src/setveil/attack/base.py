@@ -138,7 +138,7 @@ class Attack(Protocol):
 def check_applies(name: str, applies_to: frozenset[str], release: Release) -> None:
     """Refuse, before any work, a form of release that an attack says nothing about.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
     >>> check_applies("token-frequency", frozenset({"encoded"}), release)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 SAMPLE_DOC = "clusters to draw and attack; all of them by default"
@@ -46,7 +46,7 @@ class ClusterSample(NamedTuple):
     def sentence(self, release: DisassociatedRelease) -> str:
         """Say how much of a release is attacked.
 
-        >>> from setveil.data import TransactionTable
+        >>> from setveil import TransactionTable
         >>> from setveil.release.disassociating import Plan, publish_disassociated
         >>> table = TransactionTable.from_rows([["a"], ["a"], ["b"]])
         >>> release, _ = publish_disassociated(table, [
@@ -84,7 +84,7 @@ def cluster_chances(release: DisassociatedRelease) -> npt.NDArray[np.float64]:
     In proportion to the square root of its records, the items of its own chunks and its terms:
     all of this is published.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a"], ["b"] , ["b"], ["b"], ["b"],
     ...                                     ["b"], ["b"], ["b"], ["b"]])

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
@@ -253,7 +253,7 @@ class RA:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.set_generalized import publish_sets
     >>> release, _ = publish_sets(TransactionTable.from_rows([["a"], ["b"], ["a"]]), [0, 0])
     >>> guess = RA().run(release, rng=np.random.default_rng(1))

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from setveil.attack.guess import Guess
 from setveil.core.errors import ParameterError
-from setveil.data.table import frozen
+from setveil.core.table import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 Floats = npt.NDArray[np.float64]
 

@@ -46,7 +46,7 @@ class EC:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["fever", "flu"], ["toe", "gout"]])

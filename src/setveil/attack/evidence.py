@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from setveil.attack.tables import Target
     from setveil.attack.word_vectors import Shown
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
@@ -109,7 +109,7 @@ def cell_tables(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"]])
@@ -161,7 +161,7 @@ class Evidence:
     Examples
     --------
     >>> from setveil.attack.word_vectors import Shown
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["fever", "flu"], ["toe", "gout"]])

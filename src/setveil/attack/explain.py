@@ -82,7 +82,7 @@ def reasons(
     Examples
     --------
     >>> from setveil.attack import MDA
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["fever", "flu"], ["toe", "gout"]])

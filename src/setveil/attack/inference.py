@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 
@@ -93,7 +93,7 @@ class Inference:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
     >>> release, _ = publish_suppressed(table, [True, True, True])
@@ -206,7 +206,7 @@ def item_chance(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_sets
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["gout", "rash"], ["gout"]])
     >>> release, _ = publish_sets(table, [0, 0, 1, -1])  # flu or gout; hiv; without rash

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.attack.linkage import Targets
-    from setveil.data.table import Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Matches, Release
     from setveil.release.views import CertainItems
 
@@ -100,7 +100,7 @@ class Intersection:
     Examples
     --------
     >>> from setveil.attack import Targets
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows(
     ...     [["cold", "flu", "hiv"], ["flu", "gout"], ["cold", "flu", "rash"]])

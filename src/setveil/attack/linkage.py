@@ -17,7 +17,7 @@ from setveil.release.forms import FORMS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Matches, Release
 
 KNOWLEDGE = ("random", "rarest", "common")
@@ -186,7 +186,7 @@ class Linkage:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "rash"], ["flu", "hiv"]])
     >>> release, key = publish_suppressed(table, [True, True, False, True])  # without hiv

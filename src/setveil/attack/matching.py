@@ -11,7 +11,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Side:
     def of(cls, table: TransactionTable, items: Int64Array, fixed: Sequence[int]) -> Side:
         """Count the items of these numbers, and the fixed points, in a table.
 
-        >>> from setveil.data import TransactionTable
+        >>> from setveil import TransactionTable
         >>> table = TransactionTable.from_rows([["a", "b"], ["a"]])
         >>> Side.of(table, np.array([0, 1]), []).pairs.tolist()
         [[0.0, 0.5], [0.5, 0.0]]
@@ -149,7 +149,7 @@ def match(hidden: Side, clear: Side, *, rounds: int) -> tuple[Int64Array, Floats
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["a", "b"], ["a", "b"], ["a"], ["c", "b"], ["c"]])
     >>> side = Side.of(table, np.array([0, 1, 2]), [])
     >>> turned = Side.of(table, np.array([2, 0, 1]), [])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from setveil.attack.spectral import Floats
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.item_channel import ItemChannel
     from setveil.release.perturbed import PerturbedRelease
 
@@ -105,7 +105,7 @@ class NoiseFilter:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> kinds = [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
     >>> rng = np.random.default_rng(1)

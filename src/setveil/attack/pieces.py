@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from setveil.attack.cluster_sample import ClusterSample
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.disassociated import Chunk, DisassociatedRelease
 
     Placed = Sequence[Int64Array]
@@ -166,7 +166,7 @@ def pools(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b", "t"], ["a", "c"], ["a", "b", "c"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0, 1), (2,)), terms=(3,))

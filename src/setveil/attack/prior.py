@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from setveil.attack.cluster_sample import ClusterSample
     from setveil.attack.pieces import Placed, Pool
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 Floats = npt.NDArray[np.float64]
@@ -63,7 +63,7 @@ class Prior:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b", "t"], ["a", "c"], ["a", "b", "c"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0, 1), (2,)), terms=(3,))

@@ -18,7 +18,7 @@ from setveil.release.rows import distinct_in_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.release.perturbed import PerturbedRelease
 
 Floats = npt.NDArray[np.float64]
@@ -104,7 +104,7 @@ class PublicRecords:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> drawn = TransactionTable.from_rows([["flu", "gout", "pox"], ["gout"]])
     >>> release, _ = publish_perturbed(drawn, ItemChannel(beta="1/10", domain=4))
@@ -199,7 +199,7 @@ class PublicRecords:
 def distinct_sets(table: TransactionTable) -> tuple[list[tuple[str, ...]], Int64Array]:
     """Return the different records as sets of names, sorted, and how often there is each.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> sets, copies = distinct_sets(TransactionTable.from_rows([["b", "a"], ["c"], ["a", "b"]]))
     >>> sets, copies.tolist()
     ([('a', 'b'), ('c',)], [2, 1])
@@ -223,7 +223,7 @@ def likelihoods(
 
     A candidate with an item that is certainly not in the domain gives none.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> drawn = TransactionTable.from_rows([["flu", "gout"]])
     >>> release, _ = publish_perturbed(drawn, ItemChannel(beta="1/4", domain=2))

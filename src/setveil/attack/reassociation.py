@@ -65,7 +65,7 @@ class Random:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "t"], ["a"]])
     >>> plan = Plan(records=[0, 1], domains=((0,),), terms=(1,))
@@ -192,7 +192,7 @@ class ABA(RelatednessAttack):
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "fever"], ["gout", "toe"]])

@@ -17,7 +17,7 @@ from setveil.attack.evidence import (
 from setveil.attack.tables import Contexts
 from setveil.attack.word_vectors import Shown
 from setveil.core.errors import InfeasibleError, InputError, NotApplicable
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

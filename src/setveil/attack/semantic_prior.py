@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from setveil.attack.pieces import Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
     from setveil.attack.term_evidence import Floats
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
 

@@ -18,7 +18,7 @@ from setveil.core.errors import NotApplicable, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
@@ -52,7 +52,7 @@ class Target:
 def targets(release: SetGeneralizedRelease) -> tuple[Target, ...]:
     """Return what there is to attack: the generalized items of at least two members.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"]])
     >>> release, _ = publish_sets(table, [0, 0, 1])
@@ -86,7 +86,7 @@ class Contexts:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"], ["itch", "gout"]])
     >>> contexts = Contexts.of(publish_sets(table, [0, 0, 1, 2])[0])
@@ -277,7 +277,7 @@ def distance_tables(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["fever", "flu"], ["toe", "gout"]])

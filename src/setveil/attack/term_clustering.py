@@ -14,7 +14,7 @@ import numpy.typing as npt
 from setveil.attack.evidence import double_centred
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 
 Floats = npt.NDArray[np.float64]

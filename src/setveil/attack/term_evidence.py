@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.relatedness.base import Counts
 from setveil.relatedness.combined import Combined
 from setveil.relatedness.cooccurrence import ngd, pmi
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
-    from setveil.data.embeddings import Vectors
+    from setveil.io.embeddings import Vectors
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import Cluster, DisassociatedRelease
 
@@ -44,7 +44,7 @@ class Directions:
     def of(cls, vectors: Vectors, terms: Sequence[str]) -> Directions:
         """Look up the terms of a release.
 
-        >>> from setveil.data.embeddings import Vectors
+        >>> from setveil.io.embeddings import Vectors
         >>> vectors = Vectors(words=("flu", "gout"), vectors=[[3, 1], [1, 1]])
         >>> Directions.of(vectors, ["flu", "gout", "x"]).cosines(["flu"], ["gout", "x"]).tolist()
         [[-1.0, nan]]

@@ -12,10 +12,10 @@ from setveil.attack.guess import Guess
 from setveil.attack.matching import Side, match
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.registry import register
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.encoded import EncodedRelease
 
 MARGIN = 1.25

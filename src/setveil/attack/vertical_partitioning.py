@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from setveil.attack.piece_scores import Floats
     from setveil.attack.pieces import Piece, Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import DisassociatedRelease
 

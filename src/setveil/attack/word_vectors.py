@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.table import take_rows
+from setveil.core.table import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from setveil.attack.evidence import CellRows
     from setveil.attack.tables import Contexts
-    from setveil.data.embeddings import Vectors
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
+    from setveil.io.embeddings import Vectors
     from setveil.release.set_generalized import SetGeneralizedRelease
 
 Floats = npt.NDArray[np.float64]
@@ -75,8 +75,8 @@ class TermVectors:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
-    >>> from setveil.data.embeddings import Vectors
+    >>> from setveil import TransactionTable
+    >>> from setveil.io.embeddings import Vectors
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["fever", "flu"], ["toe", "gout"]])
     >>> release, _ = publish_sets(table, [0, 1, 1, 2])

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from setveil.attack.base import AuditRole, Finding
     from setveil.audit.results import Criteria
     from setveil.audit.run import Run
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.measure.interval import Rate
 
 WITHIN = "release"

@@ -13,7 +13,7 @@ from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
     from setveil.audit.run import Run
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
 SHOWN = 10
 REMARKS = ("note", "stop", "warn")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from setveil.audit.run import Run
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.release.account import Account
 
 MOST_AFFECTED = 10

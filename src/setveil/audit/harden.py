@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from setveil.audit.results import AuditResult
     from setveil.audit.trials import Progress
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
 
 

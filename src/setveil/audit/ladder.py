@@ -14,7 +14,7 @@ from setveil.core.errors import ParameterError
 from setveil.core.registry import find, params_of
 
 if TYPE_CHECKING:
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
 
     Position = tuple[int, ...]
 

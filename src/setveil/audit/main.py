@@ -36,9 +36,8 @@ from setveil.audit.trials import Trials
 from setveil.audit.verdict import conclude, foresee
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.registry import entries, find
-from setveil.core.words import plural
-from setveil.data.naming import some
-from setveil.data.spelling import variants
+from setveil.core.spelling import variants
+from setveil.core.words import plural, some
 from setveil.measure.interval import Rate
 from setveil.release.public_folder import remove_folder
 
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
     from setveil.audit.results import Adversary
     from setveil.audit.setting import Setting
     from setveil.audit.trials import Progress
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
 
 

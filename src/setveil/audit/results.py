@@ -651,7 +651,7 @@ class AuditResult:
         return chart(self)
 
     def _repr_html_(self) -> str:
-        from setveil.data.notebook import html_table, shown_text
+        from setveil.core.notebook import html_table, shown_text
 
         rows = [
             [

@@ -26,16 +26,16 @@ import numpy as np
 from setveil.audit.setting import Setting
 from setveil.audit.utility import UTILITY, check_utility, utility_of
 from setveil.core.errors import ParameterError
+from setveil.core.notebook import html_table
 from setveil.core.registry import Entry, entries, find, params_of
-from setveil.data.notebook import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from setveil.anonymize.base import Anonymizer
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.base import Key, Release, Step
 

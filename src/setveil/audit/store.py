@@ -24,8 +24,8 @@ from setveil.release.store import finish_key, foreign_names, listed, remove_left
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
 
 VERSION = 3
 """Version of the files' layout; files of another version are not used."""
@@ -297,7 +297,7 @@ def load_audit(folder: str | os.PathLike[str]) -> AuditResult:
 def records_hash(table: TransactionTable) -> str:
     """Return a hash of the records, in whatever order they stand.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> one = TransactionTable.from_rows([["flu"], ["gout", "hiv"]])
     >>> records_hash(one) == records_hash(TransactionTable.from_rows([["hiv", "gout"], ["flu"]]))
     True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from setveil.audit.run import Run
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Matches
 
 PEOPLE = 200

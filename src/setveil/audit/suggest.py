@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
 MOST = 10
 LEAST = 2
@@ -19,7 +19,7 @@ def suggest_sensitive(table: TransactionTable, *, most: int = MOST) -> list[tupl
     What few people have is what they would rather not have found; but only the owner knows. Items
     of a single record are left out: they name a person, whatever they mean.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu", "hiv"], ["flu"], ["mumps"]])
     >>> suggest_sensitive(table, most=1)
     [('hiv', 2)]

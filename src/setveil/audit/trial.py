@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from setveil.audit.adversaries import Attacker
     from setveil.audit.results import Criteria
     from setveil.audit.store import Store
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
 
 
 ORIGINAL = Setting(method="original")

@@ -12,8 +12,8 @@ from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import Anonymizer
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Anonymization
 
     Sets = tuple[tuple[str, ...], ...]

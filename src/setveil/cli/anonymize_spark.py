@@ -14,7 +14,7 @@ from setveil.core.errors import NotApplicable, ParameterError
 if TYPE_CHECKING:
     from setveil.anonymize.base import Anonymizer
     from setveil.cli.output import Progress
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
 
 DISTRIBUTED = frozenset({"clump", "gather", "partition", "apriori-km", "disassociate"})
 """The methods of :data:`setveil.spark.anonymizing.METHODS`."""
@@ -103,8 +103,7 @@ def anonymize_there(
     quiet: bool,
 ) -> dict[str, Any]:
     """Anonymize distributed records and save the release; return what is said about it."""
-    from setveil.data.missing import complete
-    from setveil.data.missing_report import DROP
+    from setveil.core.missing_items import DROP, complete
     from setveil.release.content import content_of_items
     from setveil.spark import anonymize, read_distributed
     from setveil.spark.measures_parts import DistributedRelease

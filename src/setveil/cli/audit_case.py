@@ -17,8 +17,8 @@ from setveil.core.quantities import format_duration, spell_duration
 if TYPE_CHECKING:
     from setveil.audit import AuditResult
     from setveil.audit.trials import Progress as SearchProgress
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
 
 PASSED = (
     "target",
@@ -182,8 +182,7 @@ def _with_tree(
     quiet: bool,
 ) -> Read:
     """Read the tree, and bring it and the records together."""
-    from setveil.data.missing import cover
-    from setveil.data.missing_report import CHOICES, DROP, ERROR, NEAREST, ROOT
+    from setveil.core.missing_items import CHOICES, DROP, ERROR, NEAREST, ROOT, cover
 
     for name, known in (("missing", CHOICES), ("parents", ("error", "first"))):
         if given.get(name, "error") not in known:

@@ -43,14 +43,14 @@ def read_constraints(
     """Return the constraints that are given, for a method that takes some."""
     if unused_constraints(entry):
         return {}
-    from setveil.data.itemset_lists import read_itemsets
+    from setveil.io.item_lists import read_itemsets
 
     inputs: dict[str, Any] = {}
     if privacy is not None:
         inputs["privacy"] = read_itemsets(privacy)
     kind, _, place = utility.partition(":")
     if kind == WORDNET:
-        from setveil.data.wordnet import WordNet
+        from setveil.io.wordnet import WordNet
 
         inputs["utility"] = WordNet.find(place or None)
         say(f"utility constraints from {inputs['utility']!r}", quiet=quiet)

@@ -12,7 +12,7 @@ from setveil.core.errors import ParameterError
 from setveil.core.words import is_formula, plural
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
 STDOUT = "-"
 CELLS = frozenset({"basket", "long", "one-hot"})
@@ -73,7 +73,7 @@ def warn_of_formulas(texts: "Iterable[str]", out: str | Path) -> None:
 
     Data is written as it is, so that it can be read again: nothing is put before such a cell.
     """
-    from setveil.data.naming import some
+    from setveil.core.words import some
 
     found = list(dict.fromkeys(filter(is_formula, texts)))
     if found:

@@ -16,7 +16,7 @@ from setveil.cli.output import (
 
 if TYPE_CHECKING:
     from setveil.audit.store import Store
-    from setveil.data.synthetic import Synthetic
+    from setveil.synthetic import Synthetic
 
 SEED = 1
 
@@ -51,7 +51,7 @@ def demo(
     """
     from setveil.audit import audit
     from setveil.core.words import sentence
-    from setveil.data.synthetic import clinic
+    from setveil.synthetic import clinic
 
     store = _opened(out)
     data = clinic(n=records, seed=SEED)

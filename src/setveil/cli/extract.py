@@ -16,7 +16,7 @@ from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_ta
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.text.extract import ExtractionReport
     from setveil.text.query_log import QueryReport
 
@@ -202,7 +202,7 @@ def _documents(
     keep_order: bool | None,
     **reading: Any,
 ) -> tuple["TransactionTable", "ExtractionReport"]:
-    from setveil.data.item_lists import read_items
+    from setveil.io.item_lists import read_items
     from setveil.text.documents import Documents
     from setveil.text.extract import extract as extract_items
 
@@ -240,7 +240,7 @@ def _queries(
     time_column: str | None,
     **options: Any,
 ) -> tuple["TransactionTable", "QueryReport"]:
-    from setveil.data.item_lists import read_items
+    from setveil.io.item_lists import read_items
     from setveil.text.query_log import read_queries, transactions
 
     log = read_queries(

@@ -10,8 +10,8 @@ from setveil.cli.output import say
 from setveil.core.errors import InputError, ParameterError, ReleaseError
 
 if TYPE_CHECKING:
-    from setveil.data.missing_report import MissingReport
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.missing_items import MissingReport
+    from setveil.core.taxonomy import Taxonomy
 
 STDIN = "-"
 MISSING_HELP = (
@@ -44,7 +44,7 @@ def read_taxonomy(
     file: str, *, parents: Literal["error", "first"] = "error", quiet: bool = False
 ) -> "Taxonomy":
     """Read a tree and say on stderr what was guessed, added and dropped."""
-    from setveil.data import taxonomy_files
+    from setveil.io import taxonomy_files
 
     tree, report = taxonomy_files.read_taxonomy(file, parents=parents)
     for sentence in report.sentences():

@@ -10,7 +10,7 @@ from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, pr
 from setveil.cli.reading import Reading, identity_sentence, reads_records
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.io.identifiers import Finding
     from setveil.io.layout import Layout
     from setveil.io.read_report import ReadReport

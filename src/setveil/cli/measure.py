@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from setveil.attack import Guess
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.measure import PartScore
     from setveil.release.base import Key, Release
     from setveil.release.content import Content

@@ -9,7 +9,7 @@ from setveil.core.errors import InputError
 
 if TYPE_CHECKING:
     from setveil.cli.reading import Reading
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
     from setveil.release.content import Content
     from setveil.spark import DistributedTable
@@ -41,7 +41,7 @@ def measured_on(
     """Return the measures that are sums over records, None for the others; and what is shown."""
     import numpy as np
 
-    from setveil.data.missing_report import DROP
+    from setveil.core.missing_items import DROP
     from setveil.release.content import content_of_items
     from setveil.release.store import load_key
     from setveil.spark.measures import every_item, measure_distributed

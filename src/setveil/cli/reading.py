@@ -16,7 +16,7 @@ from setveil.cli.output import say
 from setveil.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.io.identifiers import Finding
 
 

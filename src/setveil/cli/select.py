@@ -28,7 +28,7 @@ from setveil.core.errors import ParameterError
 if TYPE_CHECKING:
     import numpy as np
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
 
 @reads_records

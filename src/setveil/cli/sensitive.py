@@ -11,9 +11,9 @@ from setveil.core.words import plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from setveil.data.missing import Covered
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.missing_items import Covered
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
 
 CLOSE = 3
 """How many similar items are named for one that does not occur."""
@@ -95,7 +95,7 @@ def read_sensitive(
     file: str, table: "TransactionTable", *, variants: str = STOP, quiet: bool = False
 ) -> tuple[str, ...]:
     """Read the sensitive items; see :func:`settle_sensitive`."""
-    from setveil.data.item_lists import read_items
+    from setveil.io.item_lists import read_items
 
     return settle_sensitive(read_items(file), table, variants=variants, where=file, quiet=quiet)
 
@@ -111,11 +111,11 @@ def settle_sensitive(
     """Return which items of the data are sensitive, once that is beyond doubt.
 
     Every named item must occur in the data. Items that are written almost like a named one
-    (:func:`setveil.data.spelling.variants`) stop the command, join the sensitive items
+    (:func:`setveil.core.spelling.variants`) stop the command, join the sensitive items
     (``include``), or are said to differ (``distinct``).
     """
-    from setveil.data.naming import some
-    from setveil.data.spelling import variants as find_variants
+    from setveil.core.spelling import variants as find_variants
+    from setveil.core.words import some
 
     if variants not in VARIANTS:
         raise ParameterError(f"variants is {variants!r}", fix=f"use {', '.join(VARIANTS)}")
@@ -167,7 +167,7 @@ def _refuse_unknown(unknown: list[str], count: int, known: set[str], where: str)
         return
     from difflib import get_close_matches
 
-    from setveil.data.naming import some
+    from setveil.core.words import some
 
     names = sorted(known)
     lines = []
@@ -207,8 +207,8 @@ def tree_for_ordinary(
     quiet: bool = False,
 ) -> "Covered":
     """Return the tree with a leaf for each item that is not sensitive, and the records."""
-    from setveil.data.missing import cover
-    from setveil.data.naming import some
+    from setveil.core.missing_items import cover
+    from setveil.core.words import some
 
     inside = sorted(set(sensitive) - set(tree.missing(sensitive)))
     if inside and in_tree == "error":
@@ -239,7 +239,7 @@ def whole_tree(
     Sensitive items that were taken out of the tree, or never were in it, stand beside it.
     `records` tells how many records hold each item, where the table is only a part of the data.
     """
-    from setveil.data.missing import cover
+    from setveil.core.missing_items import cover
 
     gone = set(sensitive) if in_tree == "take-out" else set()
     apart = gone | set(tree.missing(sensitive))

@@ -189,7 +189,7 @@ def _judged(
     name: str, data: str, given: dict[str, Any], delimiter: str | None
 ) -> tuple[Any, "Verdict"]:
     """Build the check from its options, read the file and ask."""
-    from setveil.data.spelling import variants
+    from setveil.core.spelling import variants
     from setveil.tabular.checks import CHECKS
     from setveil.tabular.files import read_frame
 

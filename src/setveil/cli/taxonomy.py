@@ -27,9 +27,9 @@ from setveil.cli.taxonomy_build import (
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
-    from setveil.data.taxonomy_files import TaxonomyReport
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
+    from setveil.io.taxonomy_files import TaxonomyReport
 
 taxonomy_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 taxonomy_app.command()(build)
@@ -175,7 +175,7 @@ def export(
 
 
 def _read(file: str, *, quiet: bool, **options: Any) -> tuple["Taxonomy", "TaxonomyReport"]:
-    from setveil.data.taxonomy_files import read_taxonomy
+    from setveil.io.taxonomy_files import read_taxonomy
 
     if options["delimiter"] in {"\\t", "tab"}:  # what a shell can pass without effort
         options["delimiter"] = "\t"

@@ -13,9 +13,9 @@ from setveil.cli.reading import Reading, reads_records
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.missing_report import MissingReport
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.missing_items import MissingReport
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
 
 STDOUT = "-"
 FANOUT = 4
@@ -113,7 +113,7 @@ def build(
                 table, vectors, fanout or FANOUT, named, missing, quiet=quiet
             )
         else:
-            from setveil.data.taxonomy import Taxonomy
+            from setveil.core.taxonomy import Taxonomy
 
             tree = Taxonomy.balanced(table.vocabulary.names, fanout=fanout or FANOUT)
         if outside is not None:
@@ -157,9 +157,8 @@ def _from_wordnet(
     vectors: str | None,
     quiet: bool,
 ) -> tuple["Taxonomy", "MissingReport"]:
-    from setveil.data.embeddings import Vectors
-    from setveil.data.word_tree import word_tree
-    from setveil.data.wordnet import WordNet
+    from setveil.io.embeddings import Vectors
+    from setveil.io.wordnet import WordNet, word_tree
 
     records = _records(table)
     tree, report = word_tree(
@@ -195,7 +194,7 @@ def _nameable(table: "TransactionTable", support: int, never: str | None) -> set
     """Return the items after which groups may be named: frequent ones, and not the listed."""
     import numpy as np
 
-    from setveil.data.item_lists import read_items
+    from setveil.io.item_lists import read_items
 
     listed = set(read_items(never)) if never is not None else set()
     counts = np.bincount(table.items, minlength=table.n_items)
@@ -212,8 +211,7 @@ def _from_vectors(
     *,
     quiet: bool,
 ) -> tuple["Taxonomy", "MissingReport"]:
-    from setveil.data.embedding_tree import embedding_tree
-    from setveil.data.embeddings import Vectors
+    from setveil.io.embeddings import Vectors, embedding_tree
 
     records = _records(table)
     names = list(records)

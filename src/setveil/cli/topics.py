@@ -16,7 +16,7 @@ from setveil.cli.reading import Reading, reads_records
 from setveil.core.errors import InfeasibleError, ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.text.topics import Topics
 
 

@@ -144,7 +144,7 @@ def _published_names(directory: "Path", published: Any) -> "Iterator[str]":
 
 def _variants(asked: "list[Guarantee]", names: "Iterable[str]") -> dict[str, str]:
     """Return the published names that are written almost like a sensitive item."""
-    from setveil.data.spelling import variants
+    from setveil.core.spelling import variants
 
     sensitive = dict.fromkeys(item for each in asked for item in getattr(each, "sensitive", ()))
     return variants(list(sensitive), names) if sensitive else {}

@@ -1,20 +1,24 @@
-"""Files that appear whole or not at all, and directories into which one process writes."""
+"""Files that appear whole or not at all, directories of one writer, and the user's cache."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import secrets
 import sys
+import zipfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from setveil.core.errors import InputError
+from setveil.core.errors import InputError, SetveilError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
 
 ENDING = r"\.[0-9a-f]{16}\.part"
 """How the names of files end that are being written; before it stand a dot and the file's name."""
@@ -312,3 +316,54 @@ def _check_unlocked(locks: list[int]) -> None:
     """Raise BlockingIOError if another process holds the lock that we were waiting for."""
     if locks and not _lock(locks[-1], wait=False):
         raise BlockingIOError
+
+
+def user_cache(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return setveil's folder in the user's cache directory; it need not exist.
+
+    >>> user_cache({"XDG_CACHE_HOME": "/somewhere"}).as_posix()
+    '/somewhere/setveil'
+    """
+    home = environment.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")  # noqa: PTH118  (expanded below)
+    return Path(os.path.expanduser(home)) / "setveil"  # noqa: PTH111  (keeps "~" when there is no home)
+
+
+def load_arrays(name: str) -> dict[str, npt.NDArray[Any]] | None:
+    """Return the arrays that were kept under this name; None if there are none that can be read.
+
+    >>> load_arrays("nothing-of-this-name") is None
+    True
+    """
+    import numpy as np
+
+    try:
+        # Opened here: NumPy leaves a damaged file open.
+        with (
+            (user_cache() / f"{name}.npz").open("rb") as file,
+            np.load(file, allow_pickle=False) as kept,
+        ):
+            return {key: kept[key] for key in kept.files}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def keep_arrays(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Keep arrays under a name; where the cache cannot be written, nothing is kept.
+
+    >>> import numpy as np, tempfile, unittest.mock
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": folder}):
+    ...         keep_arrays("counts", {"n": np.array([1, 2])})
+    ...         load_arrays("counts")["n"].tolist()
+    [1, 2]
+    """
+    import numpy as np
+
+    place = user_cache()
+    if not place.is_absolute():  # no home: the name would lead into the working directory
+        return
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    with suppress(OSError, SetveilError):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(place / f"{name}.npz", content.getvalue())

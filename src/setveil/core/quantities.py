@@ -1,9 +1,10 @@
-"""Durations and sizes, as people write them (30m, 2G) and as they read them (30 min, 2 GB)."""
+"""Durations, sizes and fractions as people write them: 30m, 2G, 2/3; and as they read them."""
 
 from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -11,7 +12,10 @@ LONGEST = 366 * 86400
 """Seconds that a duration may have; no timer has to wait for longer."""
 LARGEST = 10**15
 """Bytes that a size may have."""
+MOST_CHARACTERS = 100
+"""Characters of a number; a longer one means nothing and may take forever to read."""
 NUMBER = r"([0-9]{1,18}(?:\.[0-9]{1,18})?)"
+EXPONENT = re.compile(r"[eE][+-]?0*(\d+)")
 DURATION = re.compile(NUMBER + r"\s*([smhd]?)", re.IGNORECASE)
 SIZE = re.compile(NUMBER + r"\s*([kmgt]?)b?", re.IGNORECASE)
 DURATION_FORMS = "a number of seconds, or as in 90s, 30m or 2h, above 0 and at most 366d"
@@ -88,3 +92,31 @@ def spell_size(size: float) -> str:
     ('450M', '2000M')
     """
     return f"{math.ceil(size / 10**7) * 10}M"
+
+
+def written_fraction(value: object) -> Fraction | None:
+    """Return a number as the fraction that is written, or None where it is no sensible one.
+
+    >>> written_fraction(0.7), written_fraction("2/3"), written_fraction("1e-5000")
+    (Fraction(7, 10), Fraction(2, 3), None)
+    """
+    text = str(value)
+    exponent = EXPONENT.search(text)
+    if isinstance(value, bool) or len(text) > MOST_CHARACTERS:
+        return None
+    if exponent is not None and (len(exponent[1]) > 3 or int(exponent[1]) > 400):
+        return None
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def share_as_json(share: Fraction) -> float | str:
+    """Return a number if reading it gives the same fraction again, else the fraction as text.
+
+    >>> share_as_json(Fraction(4, 5)), share_as_json(Fraction(1, 3))
+    (0.8, '1/3')
+    """
+    number = float(share)
+    return number if Fraction(str(number)) == share else str(share)

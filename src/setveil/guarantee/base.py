@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from setveil.data.notebook import ROWS, html_table
+from setveil.core.notebook import ROWS, html_table
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from setveil.data import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release import Release
 
 

@@ -11,7 +11,7 @@ from setveil.guarantee.joint_clusters import Joint, closed_places, keeps_itself
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 PAIRS = 20_000_000
@@ -107,7 +107,7 @@ def certain_links(release: DisassociatedRelease, held: Holdings, m: int) -> Cert
     away everywhere if that is so in each cluster where the set is possible. Sets of one item are
     looked at, and for `m` of two or more those of two, unless there are too many of them.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "y"], ["a", "y", "b"], ["b", "y"]])
     >>> release, _ = publish_disassociated(

@@ -18,7 +18,7 @@ from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_j
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.guarantee.shown_items import ShownItems
     from setveil.release.base import Release
     from setveil.release.views import PublishedRows
@@ -68,7 +68,7 @@ class Coherence:
     Table 2.1 of the thesis that borrows the paper's example: {a, b} leads to one record, and both
     records with {b, f} have hepatitis. Without d, x, y and z, the single items are no moles.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["a", "c", "f", "g", "Diabetes"], ["a", "b", "c", "f", "Hepatitis"],
     ...     ["b", "f", "Hepatitis"], ["b", "c", "g", "HIV"], ["a", "c", "f", "g", "HIV"]])

@@ -17,7 +17,7 @@ from setveil.guarantee.disassociated import narrowed_sets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.guarantee.joint_clusters import Narrowed
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -120,7 +120,7 @@ def cover(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
     >>> release, _ = publish_disassociated(

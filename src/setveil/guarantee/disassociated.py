@@ -10,7 +10,7 @@ import numpy as np
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.literature import TERROVITIS_2012
 from setveil.core.registry import register
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.certain_links import Holdings
 from setveil.guarantee.joint_clusters import Narrowed, narrowed_joint
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -81,7 +81,7 @@ class Disassociated:
     --------
     The records ab, b and a in chunks {a, a} and {b, b}: every original has just one record ab.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b"], ["b"], ["a"]])
     >>> release, _ = publish_disassociated(
@@ -304,7 +304,7 @@ def universals(release: DisassociatedRelease) -> tuple[int, int, int]:
 def chunks_of(published: Release | TransactionTable) -> DisassociatedRelease:
     """Return a disassociated release as one, and refuse everything else.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> chunks_of(TransactionTable.from_rows([["a"]]))
     Traceback (most recent call last):
     setveil.core.errors.NotApplicable: this promise is about records cut into chunks. \
@@ -369,7 +369,7 @@ def narrowed_sets(release: DisassociatedRelease, *, k: int, m: int, work: int) -
     In a cluster that is not joined these are the ones that sub-records are too few for; that it is
     small, or that a set is rare within its chunk, is seen otherwise. In a joint cluster all count.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b"], ["b"], ["a"]])
     >>> release, _ = publish_disassociated(

@@ -120,7 +120,7 @@ def closed_places(release: DisassociatedRelease) -> list[tuple[int, int]]:
 
     All sub-records of the chunk are needed to fill records of other clusters.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a"], ["b"]])
     >>> plans = [Plan(records=[0, 1], domains=((0,),), terms=()),

@@ -13,7 +13,7 @@ import numpy as np
 from setveil.core.errors import ParameterError
 from setveil.core.literature import HE_2009, SWEENEY_2002
 from setveil.core.registry import register
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 
 if TYPE_CHECKING:

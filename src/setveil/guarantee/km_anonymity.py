@@ -11,7 +11,7 @@ import numpy as np
 from setveil.core.errors import ParameterError
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
-from setveil.data.table import canonical_order, take_rows
+from setveil.core.table import canonical_order, take_rows
 from setveil.guarantee.base import Verdict, Witness
 from setveil.release.rows import neighbour_order
 from setveil.release.views import published_rows
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Release
     from setveil.release.views import PublishedRows
 
@@ -83,7 +83,7 @@ class KmAnonymity:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows(
     ...     [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]])
     >>> verdict = KmAnonymity(k=2, m=2).check(table)
@@ -412,7 +412,7 @@ def places_ahead(
     The list is empty where they are certainly few: counting then takes no longer than asking. The
     estimate follows a few random paths of the search; it depends on the records alone.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> rows = published_rows(TransactionTable.from_rows([["a", "b"], ["a", "c"], ["a", "d"]]))
     >>> places_ahead(Ranked.of(rows), 2, 1)
     []
@@ -451,7 +451,7 @@ def _probed(ranked: Ranked, most: int, k: int, first: int, until: int) -> list[f
 def quick_search(ranked: Ranked, most: int, k: int) -> Rare | None:
     """Look for a rare set of at most `most` items: always on with the rarest extension.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> rows = published_rows(TransactionTable.from_rows([["a", "b"], ["a", "b"], ["a"], ["b"]]))
     >>> found = quick_search(Ranked.of(rows), 2, 3)
     >>> found.supports.tolist(), found.itemsets.tolist()
@@ -473,7 +473,7 @@ def quick_search(ranked: Ranked, most: int, k: int) -> Rare | None:
 def without_twins(rows: PublishedRows, ranked: Ranked) -> PublishedRows | None:
     """Return the rows with one of all items that the same records hold; None if all differ.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> rows = published_rows(TransactionTable.from_rows([["a", "b", "c"], ["a", "b"]]))
     >>> fewer = without_twins(rows, Ranked.of(rows))
     >>> [fewer.names[i] for i in fewer.items.tolist()]

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import ParameterError
 from setveil.core.registry import find, name_of, params_of
-from setveil.data.item_lists import read_items
-from setveil.data.itemset_lists import read_itemsets
 from setveil.guarantee.thresholds import written_fraction
+from setveil.io.item_lists import read_items, read_itemsets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ import numpy as np
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.literature import GHINITA_2008
 from setveil.core.registry import register
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.thresholds import distinct_names
 from setveil.release.grouping import fair_deal
@@ -19,7 +19,7 @@ from setveil.release.grouping import fair_deal
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.base import Release
     from setveil.release.grouped import GroupedRelease
 
@@ -63,7 +63,7 @@ class PrivacyDegree:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_grouped
     >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream", "flu"], ["meat"]])
     >>> release, _ = publish_grouped(table, [0, 0, 0], ["flu"])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.table import TransactionTable, take_rows
+from setveil.core.table import TransactionTable, take_rows
 from setveil.guarantee.confidence import Rule, Threshold, above, least_from
 from setveil.kernels.rho_check import Index, Marks, allowed, count_pairs, count_without, reserve
 from setveil.kernels.rho_rows import bit_rows, merge_rows, transpose

@@ -16,7 +16,7 @@ from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_j
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.guarantee.confidence import Rule
     from setveil.guarantee.rho_rules import Oracle
     from setveil.guarantee.shown_items import Forced, ShownItems
@@ -63,7 +63,7 @@ class RhoUncertainty:
     --------
     Table 1 of the paper; α follows from b1, and γ from b1 and from α:
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([
     ...     ["a1", "b1", "b2", "α", "γ"], ["a1", "a2", "b2"], ["a2", "b2"], ["a2", "γ"],
     ...     ["a1", "b2", "α", "γ"]])
@@ -294,7 +294,7 @@ def max_confidence(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["a1", "α"], ["a2", "α"], ["a1", "a2", "α"],
     ...                                     ["a1", "a2"]])
     >>> max_confidence(table, ["α"], prior=False).value

@@ -20,7 +20,7 @@ from setveil.guarantee.thresholds import exact_share, share_as_json
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -67,7 +67,7 @@ class SafeDisassociated:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
     >>> plan = Plan(records=[0, 1, 2, 3], domains=((0, 2), (1,)), terms=())

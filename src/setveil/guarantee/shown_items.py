@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.release.views import PublishedRows, published_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.base import Release
     from setveil.release.views import Standing
 
@@ -67,7 +67,7 @@ class ShownItems:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_sets
     >>> table = TransactionTable.from_rows([["HIV", "tea"], ["gout", "tea"], ["tea"]])
     >>> found = shown_items(publish_sets(table, [0, 0, 1])[0], ["HIV", "gout", "tea"])

@@ -10,8 +10,8 @@ import numpy as np
 
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.data.naming import some
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
+from setveil.core.words import some
 from setveil.guarantee.base import Verdict, Witness
 from setveil.release.views import PublishedRows, published_rows
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 SHOWN = 20
@@ -70,7 +70,7 @@ class SupportConstraints:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["gout"], ["hiv"]])
     >>> SupportConstraints(itemsets=[["flu"], ["gout", "hepatitis"]], k=2).check(table).holds
     True

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import ParameterError
-from setveil.data.fractions import share_as_json, written_fraction
+from setveil.core.quantities import share_as_json, written_fraction
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -20,18 +20,23 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import ParameterError
-from setveil.data.collectors import Collected
-from setveil.data.row_order import COMPILED, THREADS, grouped_pairs, number_in_place
-from setveil.data.sources import Source, block_lines
-from setveil.data.table import TransactionTable
+from setveil.core.table import (
+    COMPILED,
+    THREADS,
+    Collected,
+    TransactionTable,
+    grouped_pairs,
+    number_in_place,
+)
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter, field_place, records
 from setveil.io.numbers import GrowingArray, known_size, ranked_table
+from setveil.io.sources import Source, block_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from setveil.data.problems import Problems
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.errors import Problems
+    from setveil.core.table import Int32Array, Int64Array
 
 PLAIN_LIMIT = 1 << 20  # bytes that plain Python reads before numba is even imported
 BLOCK = 1 << 18  # bytes that a loop reads at once: few enough to stay in the processor's cache
@@ -209,7 +214,7 @@ def read_cells(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from setveil.data.problems import Problems
+    >>> from setveil.core.errors import Problems
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "clinic.csv")
     ...     _ = path.write_text("id,age,sign\np1,40,flu\n\np2,50,flu,,\n")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.spelling import spelling_key, tidy
-from setveil.data.table import TransactionTable
+from setveil.core.spelling import spelling_key, tidy
+from setveil.core.table import TransactionTable
 
 EMPTY = ("keep", "drop", "error")
 SHOWN = 3

@@ -27,10 +27,10 @@ from xml.etree import ElementTree as ET
 
 from setveil.core.errors import InputError
 from setveil.core.parquet import check_parquet, panics_caught
+from setveil.core.spelling import nearest
 from setveil.core.untrusted import open_archive
-from setveil.data.naming import some
-from setveil.data.sources import OLE_MAGIC, PARQUET_MAGIC, SQLITE_MAGIC, ZIP_MAGIC, Source
-from setveil.data.spelling import nearest
+from setveil.core.words import some
+from setveil.io.sources import OLE_MAGIC, PARQUET_MAGIC, SQLITE_MAGIC, ZIP_MAGIC, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

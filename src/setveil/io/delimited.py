@@ -9,7 +9,7 @@ from setveil.core.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.data.problems import Problems
+    from setveil.core.errors import Problems
 
 QUOTE = '"'
 BLANKS = " \t"
@@ -184,7 +184,7 @@ def records(
 ) -> Iterator[tuple[int, str, list[str]]]:
     r"""Yield the line number, the text and the fields of each record.
 
-    >>> from setveil.data.problems import Problems
+    >>> from setveil.core.errors import Problems
     >>> rows = records(iter([(1, 'a,"b'), (2, 'c"'), (3, "")]), ",", Problems(name="x"))
     >>> [(line, fields) for line, _, fields in rows]
     [(1, ['a', 'b\nc']), (3, [''])]

@@ -16,15 +16,14 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from setveil.core.errors import InputError, ParameterError
-from setveil.data.problems import Problems, shortened
-from setveil.data.sources import HEAD, LONG_HEAD, Source
-from setveil.data.spelling import nearest
+from setveil.core.errors import InputError, ParameterError, Problems, shortened
+from setveil.core.spelling import nearest
 from setveil.io.column_names import is_item_name, item_strength, record_kind
 from setveil.io.delimited import NAMED, QUOTE, records
 from setveil.io.json_lines import list_fields
 from setveil.io.layout import TABLES, Column, Layout, ReadOptions, listed
 from setveil.io.roles import ONES, UNSURE, Reading, SampledColumn, Table, header_strength
+from setveil.io.sources import HEAD, LONG_HEAD, Source
 from setveil.io.tables import split_cell
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ True
 
 And by the items alone:
 
->>> from setveil.data.table import TransactionTable
+>>> from setveil.core.table import TransactionTable
 >>> table = TransactionTable.from_rows([["flu", "jo@x.org"], ["flu"], ["gout"]])
 >>> [(found.kind, found.samples) for found in find_identifiers(table)]
 [('e-mail addresses', ('j*@*.***',))]
@@ -48,7 +48,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
 
 
 BoolArray = npt.NDArray[np.bool_]
@@ -1014,7 +1014,7 @@ def find_identifiers(
 
     Examples
     --------
-    >>> from setveil.data.table import TransactionTable
+    >>> from setveil.core.table import TransactionTable
     >>> rows = [[f"P{n:04}", "flu", "gout"] for n in range(12)]
     >>> found = find_identifiers(TransactionTable.from_rows(rows))[0]
     >>> found.kind, found.samples

@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import InputError
+from setveil.core.table import Collected, Int32Array, Int64Array, RowCollector, TransactionTable
 from setveil.core.untrusted import TABLE_LIMIT, check_size, json_memory
-from setveil.data.collectors import Collected, RowCollector
-from setveil.data.sources import BOM, HEAD, Source, block_lines
-from setveil.data.table import Int32Array, Int64Array, TransactionTable
+from setveil.io.sources import BOM, HEAD, Source, block_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
-    from setveil.data.problems import Problems
+    from setveil.core.errors import Problems
 
 EXPECTED = 'write one array of texts per line, or one object such as {"items": ["a", "b"]}'
 PLAIN_LIMIT = 1 << 20  # bytes that plain Python parses before polars is even imported
@@ -79,7 +78,7 @@ def read_jsonl(source: Source, problems: Problems, *, field: str = "items") -> C
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from setveil.data.problems import Problems
+    >>> from setveil.core.errors import Problems
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "a.json")
     ...     _ = path.write_text('[\n  {"codes": ["flu", 12]},\n  {"codes": []}\n]\n')

@@ -6,11 +6,10 @@ import json
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from setveil.core.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError, shortened
 from setveil.core.files import shown_name
+from setveil.core.spelling import nearest
 from setveil.core.untrusted import read_settings
-from setveil.data.problems import shortened
-from setveil.data.spelling import nearest
 from setveil.io.delimited import QUOTE, checked_delimiter
 
 if TYPE_CHECKING:

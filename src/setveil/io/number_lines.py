@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.collectors import Collected, RowCollector
-from setveil.data.sources import Source, block_lines, text_lines
+from setveil.core.table import Collected, RowCollector
 from setveil.io.numbers import NumberCollector, Numbers, known_size
+from setveil.io.sources import Source, block_lines, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from setveil.data.problems import Problems
+    from setveil.core.errors import Problems
 
 PLAIN_LIMIT = 4 << 20  # bytes that plain Python parses before numba is even imported
 PARSED_AT_ONCE = 1 << 18

@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.collectors import Collected
-from setveil.data.row_order import THREADS, ranked_rows
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary
+from setveil.core.table import (
+    THREADS,
+    Collected,
+    Int32Array,
+    Int64Array,
+    TransactionTable,
+    Vocabulary,
+    ranked_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from setveil.data.sources import Source
+    from setveil.io.sources import Source
 
 MARKED = 1 << 20  # numbers below are marked while they are parsed
 DENSE = 1 << 26  # numbers below are looked up in an array, larger ones by sorting

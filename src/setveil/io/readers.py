@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import InputError, ParameterError, SetveilError
-from setveil.data.collectors import Collected, RowCollector, collected_pairs
-from setveil.data.problems import Problems
-from setveil.data.sources import Source
-from setveil.data.spelling import near_duplicates
+from setveil.core.errors import InputError, ParameterError, Problems, SetveilError
+from setveil.core.spelling import near_duplicates
+from setveil.core.table import Collected, RowCollector, collected_pairs
 from setveil.io.cells import Cells, pairs_of_codes, read_cells, rows_of_codes
 from setveil.io.cleaning import Cleaning
 from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of
@@ -21,6 +19,7 @@ from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout
 from setveil.io.number_lines import read_fimi, read_spmf
 from setveil.io.read_report import ReadReport
 from setveil.io.roles import header_strength
+from setveil.io.sources import Source
 from setveil.io.tables import MISSING, Assembled, CodedColumn, Flags, assemble, is_total
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.io.containers import Grid
     from setveil.io.detect import Detection
     from setveil.io.identifiers import ColumnSummary
@@ -594,7 +593,7 @@ def _coded(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> Cod
 
 def _assemble_lists(series: dict[int, pl.Series], layout: Layout, problems: Problems) -> Collected:
     """Put records together from a column of lists; rows with the same id are one record."""
-    from setveil.data.frames import gathered_lists
+    from setveil.io.frames import gathered_lists
 
     record = layout.places("record id")
     lists = series[layout.places("items")[0]]

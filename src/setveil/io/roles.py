@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.spelling import nearest
+from setveil.core.spelling import nearest
 from setveil.io.column_names import (
     ITEMS,
     families,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.collectors import Collected, collected_pairs
+from setveil.core.table import Collected, collected_pairs
 from setveil.io.column_names import vocabulary
 from setveil.io.identifiers import ColumnSummary
 from setveil.io.roles import CELLS, ONES
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.problems import Problems
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.errors import Problems
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.io.layout import Layout
 
     BoolArray = npt.NDArray[np.bool_]
@@ -95,7 +95,7 @@ class Flags:
     def marks(self, problems: Problems, lines: Int64Array | None) -> tuple[BoolArray, BoolArray]:
         """Return which cells say yes, and which rows have a cell that says neither; report these.
 
-        >>> from setveil.data.problems import Problems
+        >>> from setveil.core.errors import Problems
         >>> flags = Flags(names=["flu", "gout"], codes=np.array([[1, 2], [1, 0]], np.int32),
         ...               texts=lambda codes: [["", "yes", "0"][code] for code in codes], size=3)
         >>> yes, wrong = flags.marks(Problems(name="x"), None)
@@ -162,7 +162,7 @@ def assemble(
     `flags` are the columns of 0 and 1. `lines` are the numbers of the lines on which the rows
     begin, where they come from a text.
 
-    >>> from setveil.data.problems import Problems
+    >>> from setveil.core.errors import Problems
     >>> from setveil.io.layout import Column, Layout
     >>> layout = Layout(format="long", columns=(Column(name="who", role="record id"),
     ...                                         Column(name="what", role="item")))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from setveil.core.errors import InputError, ParameterError
+from setveil.core.errors import InputError, ParameterError, shortened
 from setveil.core.files import output_file, shown_name
-from setveil.data.problems import shortened
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter
 from setveil.io.layout import checked_format
 from setveil.io.number_lines import NUMBER
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
 BATCH = 10_000
 ID_NAMES = ("id", "record_id", "tid", "transaction_id", "row_id", "patient_id", "user_id")
@@ -74,7 +73,7 @@ def write(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["milk", "bread, brown"], ["milk"]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "baskets.csv")

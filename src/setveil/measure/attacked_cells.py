@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from setveil.attack.elimination_guess import EliminationGuess, TableGuess
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.set_generalized import SetGeneralizedRelease
 
@@ -73,7 +73,7 @@ class AttackedCells:
         Examples
         --------
         >>> from setveil.attack import TableGuess, EliminationGuess
-        >>> from setveil.data import TransactionTable
+        >>> from setveil import TransactionTable
         >>> from setveil.release.set_generalized import publish_sets
         >>> table = TransactionTable.from_rows([["flu"], ["gout"]])
         >>> release, key = publish_sets(table, [0, 0])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setveil.data.cells import record_cells
+from setveil.core.cells import record_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
 
 def cell_density(table: TransactionTable, groups: Iterable[Iterable[str]]) -> float | None:
@@ -40,7 +40,7 @@ def cell_density(table: TransactionTable, groups: Iterable[Iterable[str]]) -> fl
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "cold"], ["flu"], ["fever"]])
     >>> cell_density(table, [["flu", "cold"], ["fever"]])
     0.75

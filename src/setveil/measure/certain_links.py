@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.chunk_certainty import ChunkCertainty
     from setveil.release.disassociated import DisassociatedRelease
@@ -52,7 +52,7 @@ def linked_share(
     --------
     The records ab, ab and c in one chunk: whoever holds a holds b.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b"], ["a", "b"], ["c"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0, 1, 2),), terms=())

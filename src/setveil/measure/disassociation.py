@@ -17,8 +17,8 @@ from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.queries import Holders
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 BAND = (200, 220)
@@ -58,7 +58,7 @@ def pair_support_error(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "hiv"], ["gout"]])
     >>> release, _ = publish_suppressed(table, [True, True, False])
@@ -101,7 +101,7 @@ def terms_lost(release: Release, original: TransactionTable, *, k: int) -> float
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a", "b"], ["b"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0,),), terms=(1,))

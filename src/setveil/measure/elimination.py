@@ -17,7 +17,7 @@ from setveil.release.set_labels import written
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.release.base import Key, Release
 
     Rates = dict[str, Rate | None]
@@ -54,7 +54,7 @@ def score_elimination(
     Examples
     --------
     >>> from setveil.attack import TableGuess
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["flu"], ["gout"]])
     >>> release, key = publish_sets(table, [0, 0])
@@ -250,7 +250,7 @@ def score_items(
     """Return the score of each attacked generalized item, in the order of the guess.
 
     >>> from setveil.attack import RA
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["flu"], ["gout"], ["flu"]])
     >>> release, key = publish_sets(table, [0, 0])
@@ -271,7 +271,7 @@ def score_records(
     """Return the score of each attacked record, in the order of the release.
 
     >>> from setveil.attack import RA
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["flu"], ["gout"], ["flu"]])
     >>> release, key = publish_sets(table, [0, 0])

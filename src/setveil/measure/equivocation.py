@@ -13,7 +13,7 @@ from setveil.core.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 FloatArray = npt.NDArray[np.float64]
@@ -209,7 +209,7 @@ def item_equivocation(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
     >>> release, _ = publish_suppressed(table, [True, True, True])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from setveil.attack.guess import Guess
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.measure.rebuilt_records import Row
     from setveil.release.base import Key, Release
 
@@ -69,7 +69,7 @@ def examples_of(
     Examples
     --------
     >>> from setveil.attack import Linkage
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.measure import draw_targets
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["flu"]])

@@ -12,8 +12,8 @@ from setveil.core.errors import NotApplicable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
 
@@ -26,7 +26,7 @@ def tree_for(
     so has done (one that was not has refused them). Sensitive items that it lacks stand beside
     it, below a new root.
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> table = TransactionTable.from_rows([["pug", "rabies"]])
     >>> tree_for(Taxonomy.from_parents({"pug": "dog"}), table, ["rabies"]).names
     ('*', 'dog', 'pug', 'rabies')
@@ -46,7 +46,7 @@ def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
     For a generalized item that is a set, its members are the leaves below it, and the different
     items of the original are all leaves.
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> from setveil.release import publish_groups
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> release, _ = publish_groups(tree, group_offsets=[0, 1], group_of=[0, 0], hides=True,

@@ -12,7 +12,7 @@ from setveil.measure.interval import Rate, advantage, mean
 from setveil.measure.score import must_be_about, score
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
 
 
@@ -45,7 +45,7 @@ def score_inference(
     Examples
     --------
     >>> from setveil.attack import Inference, Targets
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
     >>> release, key = publish_suppressed(table, [True, True, True])

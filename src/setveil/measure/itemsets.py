@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
     Bits = npt.NDArray[np.uint8]
@@ -61,7 +61,7 @@ def top_itemsets(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "cough"], ["flu", "cough"], ["flu"]])
     >>> top_itemsets(table, 2)
     {('flu',): 3, ('cough',): 2}
@@ -88,7 +88,7 @@ def apart_itemsets(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["pug", "dog"], ["pug", "dog"]])
     >>> apart_itemsets(table, 5, largest=2, related=lambda items: np.ones((2, 2), dtype=bool))
     {('dog',): 2, ('pug',): 2}
@@ -248,7 +248,7 @@ def top_k_itemset_loss(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu", "hiv"], ["flu"], ["gout"]])
     >>> release, _ = publish_suppressed(table, [True, True, False])
@@ -285,7 +285,7 @@ def certain_itemset_loss(
     nothing. In a disassociated release that is what stands in one chunk together, and one
     occurrence of each term of a term chunk: the paper's tKd-a.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu", "hiv"], ["flu"], ["gout"]])
     >>> release, _ = publish_suppressed(table, [True, True, False])

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.attack.linkage import Link
-    from setveil.data.table import Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
 
@@ -69,7 +69,7 @@ def score_linkage(
     Examples
     --------
     >>> from setveil.attack import Linkage
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.measure import draw_targets
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "hiv"], ["flu"], ["flu"]])

@@ -11,8 +11,8 @@ from setveil.measure.generalization import tree_for
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
 
@@ -53,7 +53,7 @@ def average_loss(
     --------
     The worked example of the paper: fish and beef become meat, viagra is suppressed.
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> from setveil.release import publish_recoded
     >>> tree = Taxonomy.from_parents({"wine": "alcohol", "beer": "alcohol", "fish": "meat",
     ...                               "beef": "meat", "alcohol": "all", "meat": "all"})

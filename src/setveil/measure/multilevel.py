@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.table import Int64Array, TransactionTable
+from setveil.core.table import Int64Array, TransactionTable
 from setveil.measure.generalization import tree_for
 from setveil.measure.itemsets import LARGEST, TOP, apart_itemsets, share_lost
 from setveil.release.views import leaf_rows
@@ -15,7 +15,7 @@ from setveil.release.views import leaf_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
     Bools = npt.NDArray[np.bool_]
@@ -55,7 +55,7 @@ def multilevel_itemset_loss(
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> from setveil.release import publish_recoded
     >>> food = Taxonomy.from_parents({"apple": "fruit", "pear": "fruit", "beef": "meat",
     ...                               "fruit": "food", "meat": "food"})

@@ -16,7 +16,7 @@ from setveil.measure.score import score
 from setveil.release.perturbed_worlds import posterior_shares
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.perturbed import PerturbedRelease
 
@@ -144,7 +144,7 @@ def score_noise(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> table = TransactionTable.from_rows([["a", "b", "c", "d"]] * 100 + [["e", "f", "g"]] * 100)
     >>> rng = np.random.default_rng(1)

@@ -15,15 +15,15 @@ from setveil.release.rows import distinct_in_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
 
 def items_true(release: Release, original: TransactionTable, *, key: Key) -> float:
     """Return the share of the published items that their records really hold.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> table = TransactionTable.from_rows([["flu"], ["gout"]])
     >>> drawn = TransactionTable.from_rows([["flu", "gout"], ["gout"]])
@@ -40,7 +40,7 @@ def items_true(release: Release, original: TransactionTable, *, key: Key) -> flo
 def items_shown(release: Release, original: TransactionTable, *, key: Key) -> float:
     """Return the share of the original items that their randomized records still show.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["gout"]])
     >>> drawn = TransactionTable.from_rows([["flu", "gout"], ["gout"]])
@@ -89,7 +89,7 @@ def perturbation_loss(
     One record lost apple and gained pear: their ancestor has 2 of 3 leaves. Another lost beef and
     nothing else, which is free.
 
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> food = Taxonomy.from_parents({"apple": "fruit", "pear": "fruit", "fruit": "food",
     ...                               "beef": "food"})

@@ -12,7 +12,7 @@ from setveil.core.errors import ParameterError
 from setveil.measure.uniqueness import uniqueness
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.measure.interval import Rate
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -66,7 +66,7 @@ class Profile:
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as JSON holds them; ``unique_2`` is the rate for two known items.
 
-        >>> from setveil.data import TransactionTable
+        >>> from setveil import TransactionTable
         >>> found = profile(TransactionTable.from_rows([["a", "b"], ["a"]])).as_dict()
         >>> found["records"], found["density"], found["unique_1"], found["unique_1_exact"]
         (2, 0.75, 0.25, True)
@@ -89,7 +89,7 @@ class Profile:
     def sentences(self) -> list[str]:
         r"""Return what matters in words for someone who knows no privacy theory.
 
-        >>> from setveil.data import TransactionTable
+        >>> from setveil import TransactionTable
         >>> found = profile(TransactionTable.from_rows([["flu", "HIV"], ["flu"], ["flu"]]), m=1)
         >>> print(*found.sentences(), sep="\n")
         1 record equals an earlier one: equal records hide each other.
@@ -161,7 +161,7 @@ def profile(
 
     Examples
     --------
-    >>> from setveil.data.synthetic import clinic
+    >>> from setveil.synthetic import clinic
     >>> found = profile(clinic(n=500, seed=1).table)
     >>> found.records, found.length_min, len(found.uniqueness)
     (500, 1, 3)
@@ -201,7 +201,7 @@ def ttr(table: TransactionTable) -> float:
     An item that a record holds twice counts once in it. 1 where no two records share an item, 0
     in a table without items. AlShuhail & Shao (2023) call it data density.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> ttr(TransactionTable.from_rows([["flu", "cough"], ["flu", "fever"]]))
     0.75
     """

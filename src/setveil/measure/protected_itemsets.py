@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.measure.rebuilt_records import Rebuilt, Terms
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -53,7 +53,7 @@ class ProtectedItemsets:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b"], ["a"], ["b"]])
     >>> release, _ = publish_disassociated(

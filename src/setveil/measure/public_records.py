@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from setveil.attack.guess import Guess
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.perturbed import PerturbedRelease
 
@@ -43,7 +43,7 @@ def score_public_records(
     Examples
     --------
     >>> from setveil.attack import PublicRecords
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import ItemChannel, publish_perturbed
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["hiv", "pox"], ["flu", "pox"]])
     >>> drawn = TransactionTable.from_rows([["flu", "gout"], ["flu", "pox"], ["flu", "pox"]])

@@ -16,8 +16,8 @@ from setveil.release.rows import distinct_in_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 QUERIES = 1000
@@ -58,7 +58,7 @@ def draw_queries(
 
     A record with fewer distinct items than the size gives all it has.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu"], []])
     >>> draw_queries(table, np.random.default_rng(0), count=2)
     [('flu',), ('flu',)]
@@ -148,7 +148,7 @@ def average_relative_error(
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> from setveil.release import publish_groups
     >>> tree = Taxonomy.balanced(["a", "b"])
     >>> release, _ = publish_groups(tree, group_offsets=[0, 1], group_nodes=[0],
@@ -186,7 +186,7 @@ def errors_by_size(
     hold so many items, so that errors can be compared. None where the release leads one to expect
     no counts, or no record is that long.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "gout"]])
     >>> errors_by_size(publish_suppressed(table, [True, False])[0], table, sizes=(2,))
@@ -207,7 +207,7 @@ def errors_by_size(
 class Holders:
     """The records that hold each item, for counting without passing over the table.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> Holders(TransactionTable.from_rows([["flu"], ["flu", "gout"]])).support(["flu", "gout"])
     1
     """

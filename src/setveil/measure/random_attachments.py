@@ -90,7 +90,7 @@ def count_attachments(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.measure.rebuilt_records import Rebuilt, Row
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["rash"]])

@@ -24,7 +24,7 @@ from setveil.release.disassociated import DisassociatedRelease
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.measure.interval import Rate
     from setveil.measure.word_mover import Distances
     from setveil.release.base import Key, Release
@@ -92,7 +92,7 @@ def score_reassociation(
     Examples
     --------
     >>> from setveil.attack.reassociation_guess import ClusterGuess
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["rash"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0,),), terms=(1, 2))

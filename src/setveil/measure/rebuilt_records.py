@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -100,7 +100,7 @@ def rebuilt_records(
     Examples
     --------
     >>> from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["rash"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0,),), terms=(1, 2))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.measure.interval import mean_error
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.base import Release
     from setveil.release.grouped import GroupedRelease
 

@@ -14,8 +14,8 @@ from setveil.measure.queries import Holders
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
     from setveil.release.views import ShownClasses
 
@@ -65,7 +65,7 @@ def rules_of(
 ) -> list[Rule]:
     """Return the rules with one consequent that the `k` most frequent itemsets give.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "cough"], ["flu", "cough"], ["cough"]])
     >>> for rule in rules_of(table, confidence=0.9):
     ...     print(rule.antecedent, "→", rule.consequent, rule.confidence)
@@ -135,7 +135,7 @@ def rules_kept(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "cough"], ["flu", "cough"], ["hiv", "cough"]])
     >>> release, _ = publish_suppressed(table, [True, True, False])

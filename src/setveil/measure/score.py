@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from setveil.attack.guess import Guess
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.measure.interval import Rate
     from setveil.release.base import Key, Release
 
@@ -55,7 +55,7 @@ def must_be_about(guess: Guess, release: Release) -> None:
     """Refuse a guess that was made about another release, if it says about which.
 
     >>> from setveil.attack import Guess
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
     >>> must_be_about(Guess(attack="gossip"), release)

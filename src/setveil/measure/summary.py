@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
     from setveil.release.disassociated import DisassociatedRelease
     from setveil.release.grouped import GroupedRelease
@@ -68,7 +68,7 @@ def measure_all(
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> from setveil.release import publish_groups
     >>> tree = Taxonomy.balanced(["a", "b"])
     >>> table = TransactionTable.from_rows([["a"], ["b"]])

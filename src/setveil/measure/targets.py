@@ -15,7 +15,7 @@ from setveil.release.rows import distinct_in_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.data.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import Int32Array, Int64Array, TransactionTable
 
 TRIES = 20
 """How often an itemset that nobody holds is looked for before a stranger is left out."""
@@ -65,7 +65,7 @@ def draw_targets(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "hiv"], ["flu"]])
     >>> draw_targets(table, m=1, knowledge="rarest").known
     (('gout',), ('hiv',), ('flu',))
@@ -112,7 +112,7 @@ def draw_questions(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu", "gout"], ["hiv", "rash"]])
     >>> who = draw_questions(table, sensitive=["gout", "hiv"], m=1)
     >>> who.known, who.asked

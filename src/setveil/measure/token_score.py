@@ -14,7 +14,7 @@ from setveil.measure.score import must_be_about, score
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.encoded import EncodedRelease
 
@@ -39,7 +39,7 @@ def score_tokens(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_encoded
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"]])
     >>> release, key = publish_encoded(table, {"flu": "4a", "hiv": "c1"})

@@ -14,7 +14,7 @@ from setveil.core.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
 
 # Counting this many itemsets takes half a second and 200 MB; above, we sample.
 COUNTABLE = 2_000_000
@@ -59,7 +59,7 @@ def uniqueness(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "gout"], ["flu", "HIV"]])
     >>> uniqueness(table, 1).value  # one in two of the third record's items
     0.16666666666666666

@@ -11,7 +11,7 @@ from setveil.core.errors import NotApplicable
 from setveil.measure.interval import clustered_share
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
     from setveil.measure.interval import Rate
     from setveil.release.base import Key
     from setveil.release.split import SplitRelease
@@ -55,7 +55,7 @@ def profile_link(
     Examples
     --------
     >>> from setveil.anonymize import SplitPersonality
-    >>> from setveil.data.synthetic import clinic
+    >>> from setveil.synthetic import clinic
     >>> table = clinic(n=500, seed=1).table
     >>> made = SplitPersonality(topics=4).anonymize(table)
     >>> profile_link(made.release, table, made.key).value > 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from setveil.core.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Release
 
 
@@ -39,7 +39,7 @@ def ul_exact(
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_sets
     >>> table = TransactionTable.from_rows([["flu"], ["fever", "hiv"], ["gout", "flu"]])
     >>> release, _ = publish_sets(table, [0, 0, 1, -1])
@@ -78,7 +78,7 @@ def ul(release: Release, original: TransactionTable) -> float:
 def ul_log2(release: Release, original: TransactionTable) -> float:
     """Return the logarithm to base 2 of the utility loss; see :func:`ul_exact`.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_sets
     >>> table = TransactionTable.from_rows([[f"item {i:04}"] for i in range(2000)])
     >>> release, _ = publish_sets(table, [i // 2 for i in range(2000)])

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from setveil.core.errors import InputError, NotApplicable
+from setveil.core.spelling import nearest
 from setveil.core.untrusted import LIST_LIMIT, parse_json, read_file
-from setveil.data.spelling import nearest
 from setveil.measure.queries import Holders, query_error
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 SEPARATORS = ("\t", ";", "|", ",", "+", " ")

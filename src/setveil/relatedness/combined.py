@@ -33,7 +33,7 @@ class Combined:
     Examples
     --------
     >>> from setveil.relatedness import NGD, Embedding, RecordCounts
-    >>> from setveil.data.embeddings import Vectors
+    >>> from setveil.io.embeddings import Vectors
     >>> counts = RecordCounts.from_rows([["flu", "cough"], ["flu"], ["gout"]])
     >>> vectors = Vectors(words=("flu", "gout"), vectors=[[1, 0], [1, 1]])
     >>> both = Combined(parts=((3, NGD(counts)), (1, Embedding(vectors))))

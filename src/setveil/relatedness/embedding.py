@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from setveil.core.registry import register
-from setveil.data.embeddings import Vectors
+from setveil.io.embeddings import Vectors
 from setveil.relatedness.base import BoolArray, FloatArray, place_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Embedding:
 def terms_of(release: Release) -> list[str]:
     """Return all original items that a release shows, in clear or as members, sorted.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.set_generalized import publish_sets
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["mumps"]])
     >>> release, _ = publish_sets(table, [0, 0, 1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
 from setveil.relatedness.base import IntArray, no_place
 from setveil.relatedness.cooccurrence import NGD
 from setveil.relatedness.postings import meet

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from setveil.core.errors import InfeasibleError, ParameterError, SetveilError
+from setveil.core.files import keep_arrays, load_arrays
 from setveil.core.registry import register
-from setveil.data.embeddings import Vectors
-from setveil.data.user_cache import keep_arrays, load_arrays
+from setveil.io.embeddings import Vectors
 from setveil.relatedness.base import place_of
 from setveil.relatedness.embedding import Embedding
 from setveil.relatedness.index import CorpusIndex

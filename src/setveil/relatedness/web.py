@@ -22,8 +22,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.files import user_cache
 from setveil.core.registry import register
-from setveil.data.user_cache import user_cache
 from setveil.relatedness.base import IntArray, place_of
 from setveil.relatedness.cooccurrence import NGD
 from setveil.relatedness.web_config import WebConfig, count_in, steps_of

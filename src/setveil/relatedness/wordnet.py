@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from setveil.core.registry import register
-from setveil.data.wordnet import WordNet
+from setveil.io.wordnet import WordNet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable
+from setveil.core.table import TransactionTable
+from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import join_names, join_parts, number, one_or_many, plural
-from setveil.data.table import TransactionTable
-from setveil.data.taxonomy import Taxonomy
 from setveil.release.base import Key
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
@@ -32,7 +32,7 @@ from setveil.release.suppressed import SuppressedRelease
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.base import Release
 
 REMOVED = "(removed)"
@@ -75,7 +75,7 @@ class Account:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.suppressed import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu"], ["flu", "hiv"], ["flu"]])
     >>> release, key = publish_suppressed(table, [True, False])

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data.notebook import ROWS, ShowsRecords, html_of_records
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.core.notebook import ROWS, ShowsRecords, html_of_records
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
 from setveil.release.views import CertainItems, rows_of_table
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee
     from setveil.release.disassociated import DisassociatedRelease
     from setveil.release.encoded import EncodedRelease

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from setveil.core.errors import ReleaseError
-from setveil.data.table import Int64Array, Vocabulary, take_rows
+from setveil.core.table import Int64Array, Vocabulary, take_rows
 from setveil.release.chunk_order import are_nested, canonical_clusters, chunk_keys, cluster_keys
 from setveil.release.chunk_store import check_sizes
 from setveil.release.disassociated import DisassociatedRelease
@@ -45,7 +45,7 @@ class Lists(NamedTuple):
 def block_lists(release: DisassociatedRelease) -> dict[str, list[list[int]]]:
     """Return the blocks of a release, for each column a list for each block.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a", "b"]])
     >>> release, _ = publish_disassociated(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 
@@ -74,7 +74,7 @@ class ChunkCertainty:
     --------
     Records ya, yab, yb and ya as the chunks {ya, ya, ya, y} and {b, b}: all hold y.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
     >>> release, _ = publish_disassociated(

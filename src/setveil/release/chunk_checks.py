@@ -25,7 +25,7 @@ def first_fault(release: DisassociatedRelease) -> str | None:
 
     The checks build on each other: each may rely on those before it.
 
-    >>> from setveil.data.table import Vocabulary
+    >>> from setveil.core.table import Vocabulary
     >>> from setveil.release.disassociated import DisassociatedRelease
     >>> DisassociatedRelease(
     ...     vocabulary=Vocabulary(names=("a",)), sizes=[1], chunk_first=[0], chunk_last=[1],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def chunk_frame(release: DisassociatedRelease) -> pl.DataFrame:
     """Return ``cluster``, ``chunk``, ``row`` and ``item``: one line per published item.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a", "b"]])
     >>> release, _ = publish_disassociated(

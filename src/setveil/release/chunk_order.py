@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.data.table import canonical_order, take_rows
+from setveil.core.table import canonical_order, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
 
 MOST = 0xFFFFFFFF
 """The greatest number of four bytes: subtracted from it, larger numbers sort first."""

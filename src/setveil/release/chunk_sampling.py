@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.release.chunk_order import unfilled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 ROUNDS = 100

@@ -13,7 +13,7 @@ from setveil.release.manifest import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from setveil.data.table import Int32Array, Int64Array, Vocabulary
+    from setveil.core.table import Int32Array, Int64Array, Vocabulary
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -25,7 +25,7 @@ UNSEEN = 2**24
 def chunk_rows(release: DisassociatedRelease) -> tuple[Int64Array, Int32Array]:
     """Return all sub-records, then all term chunks that are not empty, as compressed rows.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a", "b"]])
     >>> release, _ = publish_disassociated(
@@ -68,7 +68,7 @@ def rebuild_chunks(
 ) -> DisassociatedRelease:
     """Return the release of some rows and a structure, or say what is wrong with them.
 
-    >>> from setveil.data.table import Vocabulary
+    >>> from setveil.core.table import Vocabulary
     >>> rebuild_chunks(vocabulary=Vocabulary(names=("a",)), offsets=np.array([0, 1]),
     ...                items=np.array([0], dtype=np.int32), structure={"sizes": "many"})
     Traceback (most recent call last):

@@ -49,7 +49,7 @@ class Content(NamedTuple):
 def content_of(release: Release) -> Content:
     """Return what a release shows of its items, above all where that is nothing.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> from setveil.release.generalized import publish_groups
     >>> tree = Taxonomy.balanced(["apple", "pear", "plum"])
     >>> release, _ = publish_groups(tree, group_offsets=[0, 1], group_nodes=[0], group_of=[0, 0],
@@ -127,7 +127,7 @@ def content_of_items(items: Release | None) -> Content:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.suppressed import publish_suppressed
     >>> alone, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
     >>> content_of_items(alone).bare

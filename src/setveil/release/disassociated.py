@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, overload
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.release import chunk_checks
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, Release
 from setveil.release.views import CertainItems, leaf_rows, rows_of_table
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.chunk_certainty import ChunkCertainty
     from setveil.release.views import PublishedRows
 

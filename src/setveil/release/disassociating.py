@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, take_rows
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, take_rows
 from setveil.release.base import Key
 from setveil.release.chunk_order import (
     canonical_clusters,

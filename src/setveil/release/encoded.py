@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
+from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
 from setveil.release.base import Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import Images, PublishedRows, ShownClasses
 
 STEPS = 200_000

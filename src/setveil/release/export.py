@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.base import Release
     from setveil.release.item_rows import ItemRows
 
@@ -102,7 +102,7 @@ class Export:
 
     Examples
     --------
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"]])
     >>> found = export_release(publish_suppressed(table, [True, False])[0])
@@ -229,7 +229,7 @@ def export_release(release: Release) -> Export:
 
     A form that is not known here is read by its ``to_rows``.
     """
-    from setveil.data.table import TransactionTable  # for other packages' forms
+    from setveil.core.table import TransactionTable  # for other packages' forms
     from setveil.release.frames import long_frame
 
     table = TransactionTable.from_rows(release.to_rows())
@@ -710,7 +710,7 @@ def _chunk_example(release: DisassociatedRelease, terms: Sequence[Term]) -> Exam
 def describe_export(found: Export) -> str:
     """Return in a sentence what an export consists of.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu"], ["flu"]])
     >>> describe_export(export_release(publish_suppressed(table, [True])[0]))

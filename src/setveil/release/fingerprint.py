@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def fingerprint(release: Release) -> str:
     """Return a hash of the form and the published records, whatever file they are kept in.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"]])
     >>> whole, _ = publish_suppressed(table, [True, True])

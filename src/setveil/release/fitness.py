@@ -111,7 +111,7 @@ def fitness_of(directory: str | os.PathLike[str]) -> Fitness:
     A folder for recipients is also compared with its certificate.
 
     >>> import tempfile
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> from setveil.release.store import save
     >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])

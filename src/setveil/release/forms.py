@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.data.fractions import share_as_json
-from setveil.data.table import Vocabulary, canonical_order, take_rows
+from setveil.core.quantities import share_as_json
+from setveil.core.table import Vocabulary, canonical_order, take_rows
 from setveil.release.chunk_store import LISTS, chunk_rows, chunk_structure, rebuild_chunks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease
@@ -57,7 +57,7 @@ class Form:
 def form_of(release: Release) -> Form:
     """Return how a release is stored.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
     >>> form_of(release).records(release).labels

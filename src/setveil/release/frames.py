@@ -10,7 +10,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
 
 
 def long_frame(offsets: Int64Array, items: Int32Array, labels: Sequence[str]) -> pl.DataFrame:

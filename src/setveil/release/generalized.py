@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.data.table import (
+from setveil.core.table import (
     Int32Array,
     Int64Array,
     TransactionTable,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,7 +66,7 @@ class GeneralizedRelease(Release):
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> food = Taxonomy.from_parents({"apple": "fruit", "pear": "fruit", "beef": "meat",
     ...                               "veal": "meat", "fruit": "food", "meat": "food"})
     >>> release, key = publish_groups(food, group_offsets=[0, 2], group_of=[0, 0], hides=True,
@@ -422,7 +422,7 @@ class GeneralizedRelease(Release):
     ) -> TransactionTable:
         """Return the records with the items below nodes that take all their leaves.
 
-        >>> from setveil.data import Taxonomy
+        >>> from setveil import Taxonomy
         >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
         >>> table = TransactionTable.from_rows([["a", "b", "c"]])
         >>> pair = tree.node("group 1.1")
@@ -627,7 +627,7 @@ def publish_groups(
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> tree = Taxonomy.balanced(["a", "b"])
     >>> release, key = publish_groups(tree, group_offsets=[0, 1, 3], group_nodes=[0, 2, 1],
     ...                               group_of=[0, 1, 0], hides=True)

@@ -10,7 +10,7 @@ import numpy as np
 from setveil.release.rows import neighbour_order
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.grouped import GroupedRelease
 
     Rows = tuple[Int64Array, Int32Array]
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def first_fault(release: GroupedRelease) -> str | None:
     """Return the first thing that is wrong with a release, or None.
 
-    >>> from setveil.data.table import Vocabulary
+    >>> from setveil.core.table import Vocabulary
     >>> from setveil.release.grouped import GroupedRelease
     >>> GroupedRelease(vocabulary=Vocabulary(names=("a",)), starts=[0, 1], offsets=[0, 1],
     ...                items=[0], part_starts=[0, 1], part_offsets=[0, 1], part_items=[0],

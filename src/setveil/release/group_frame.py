@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.grouped import GroupedRelease
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import ReleaseError
-from setveil.data.table import TransactionTable, take_rows
+from setveil.core.table import TransactionTable, take_rows
 from setveil.release.grouped import GroupedRelease
 from setveil.release.grouping import parts_by_group, split_rows
 from setveil.release.manifest import LARGEST
@@ -15,7 +15,7 @@ from setveil.release.manifest import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from setveil.data.table import Int32Array, Int64Array, Vocabulary
+    from setveil.core.table import Int32Array, Int64Array, Vocabulary
 
 LISTED = frozenset({"sizes", "parts", "counts", "whole"})
 DEALT = frozenset({"sizes", "sensitive"})
@@ -73,7 +73,7 @@ def rebuild_groups(
 ) -> GroupedRelease:
     """Return the release of some rows and a structure, or say what is wrong with them.
 
-    >>> from setveil.data.table import Vocabulary
+    >>> from setveil.core.table import Vocabulary
     >>> rebuild_groups(vocabulary=Vocabulary(names=("a",)), offsets=np.array([0, 1]),
     ...                items=np.array([0], dtype=np.int32),
     ...                structure={"sizes": "many", "sensitive": []})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.release import group_checks
 from setveil.release.base import Bounds, Key, Matches, Release
 from setveil.release.rows import neighbour_order
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import PublishedRows
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.table import (
+from setveil.core.table import (
     Int32Array,
     Int64Array,
     TransactionTable,

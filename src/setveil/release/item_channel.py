@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data.fractions import written_fraction
+from setveil.core.quantities import written_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 Floats = npt.NDArray[np.float64]
 

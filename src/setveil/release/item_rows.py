@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
 from setveil.release.base import Release
 from setveil.release.rows import is_ascending, neighbour_order
 from setveil.release.views import PublishedRows, rows_of_table

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import ParameterError, ReleaseError, SetveilError
+from setveil.core.taxonomy import Taxonomy
 from setveil.core.untrusted import parse_json
 from setveil.core.words import json_text
-from setveil.data.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

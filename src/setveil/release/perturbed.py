@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.data.table import TransactionTable, Vocabulary, canonical_order, take_rows
+from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring
@@ -19,8 +19,8 @@ from setveil.release.views import CertainItems
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.item_channel import Floats, ItemChannel
     from setveil.release.views import PublishedRows
 

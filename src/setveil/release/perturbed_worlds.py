@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.item_channel import Floats
     from setveil.release.perturbed import PerturbedRelease
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.table import canonical_order, take_rows
+from setveil.core.table import canonical_order, take_rows
 from setveil.release.base import Key
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.rows import occurring
@@ -15,8 +15,8 @@ from setveil.release.rows import occurring
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
 
 
 def publish_recoded(
@@ -45,7 +45,7 @@ def publish_recoded(
 
     Examples
     --------
-    >>> from setveil.data import Taxonomy, TransactionTable
+    >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> table = TransactionTable.from_rows([["c"], ["a", "b", "d"], ["d"]])
     >>> pair = tree.node("group 1.1")

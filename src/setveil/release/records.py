@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
 
 BLOCK = 1 << 16
 """How many records, or numbers, are worked on at a time where all at once would take memory."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.table import AT_ONCE
+from setveil.core.table import AT_ONCE
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
 
 Signs = npt.NDArray[np.int8]
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.naming import fresh_id
-from setveil.data.table import (
+from setveil.core.table import (
     Int32Array,
     Int64Array,
     TransactionTable,
@@ -19,6 +18,7 @@ from setveil.data.table import (
     canonical_order,
     take_rows,
 )
+from setveil.core.words import fresh_id
 from setveil.release.base import Bounds, Key, Matches, fits_key
 from setveil.release.item_rows import ItemRows
 from setveil.release.rows import distinct_in_rows, occurring
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import PublishedRows
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import ParameterError, ReleaseError
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.release.encoded import EncodedRelease
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SharedRelease(EncodedRelease):
     Examples
     --------
     >>> from setveil.anonymize import SecretSharing
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"]])
     >>> release = SecretSharing(k=2).anonymize(table, secret=b"only for this example").release
     >>> release.to_rows()

@@ -16,8 +16,8 @@ from setveil.release.suppressed import SuppressedRelease
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import Int64Array, TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import Images, PublishedRows
 
 
@@ -37,7 +37,7 @@ class SplitRelease(ItemRows):
 
     Examples
     --------
-    >>> from setveil.data.table import Vocabulary
+    >>> from setveil.core.table import Vocabulary
     >>> release = SplitRelease(vocabulary=Vocabulary(names=("art", "golf", "tennis")),
     ...                        offsets=[0, 2, 3], items=[1, 2, 0])
     >>> release.support_bounds(["golf", "tennis"]), release.support_bounds(["art", "golf"])

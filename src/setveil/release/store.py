@@ -106,7 +106,7 @@ def save(
     Examples
     --------
     >>> import tempfile
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> from setveil.guarantee import KAnonymity
     >>> from setveil.release import publish_groups
     >>> release, key = publish_groups(Taxonomy.balanced(["a", "b"]), group_offsets=[0, 1],

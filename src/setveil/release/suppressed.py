@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.table import (
+from setveil.core.table import (
     Int32Array,
     Int64Array,
     TransactionTable,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

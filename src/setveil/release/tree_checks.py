@@ -9,7 +9,7 @@ import numpy as np
 from setveil.release.views import item_id
 
 if TYPE_CHECKING:
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
 
 
 def first_fault(tree: Taxonomy) -> str | None:
@@ -19,7 +19,7 @@ def first_fault(tree: Taxonomy) -> str | None:
     see it on another. Two items, or an item and a category, may have the same name as long as it
     is the id of none but an item that shows it.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> first_fault(Taxonomy.from_nodes(["*", "HIV", "7"], ["*", "flu", "HIV"], [-1, 0, 0]))
     "'HIV' is the id of the item 'flu' and the name of another node"
     """

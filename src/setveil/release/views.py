@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from setveil.core.errors import InputError
-from setveil.data.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
 from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
 
@@ -125,7 +125,7 @@ def published_rows(published: Release | TransactionTable) -> PublishedRows:
 
     The numbers are those of a table's vocabulary or of a generalized release's tree.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> from setveil.release import publish_groups
     >>> tree = Taxonomy.balanced(["a", "b"])
     >>> release, _ = publish_groups(tree, group_offsets=[0, 3], group_nodes=[0, 0, 1],
@@ -157,7 +157,7 @@ def rows_of_table(table: TransactionTable) -> PublishedRows:
 def leaf_rows(table: TransactionTable, tree: Taxonomy) -> tuple[Int64Array, Int64Array]:
     """Return the records of a table as compressed rows of leaves of a tree.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> tree = Taxonomy.balanced(["flu", "gout"])
     >>> leaf_rows(TransactionTable.from_rows([["gout"]]), tree)[1].tolist()
     [2]
@@ -428,7 +428,7 @@ class TreeItems:
     every category that has leaves without a name. A category is no item: of one that is asked
     for, everything below it and above it may speak.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> whole = Taxonomy.from_parents({"HIV": "immune", "flu": "virus", "mumps": "virus",
     ...                                "immune": "*", "virus": "*"})
     >>> tree, _ = whole.pruned([whole.node("HIV"), whole.node("virus")])
@@ -508,7 +508,7 @@ class TreeItems:
 def item_id(tree: Taxonomy, leaf: int) -> str:
     """Return the id of the item that a leaf stands for: a private leaf stands for its parent.
 
-    >>> from setveil.data import Taxonomy
+    >>> from setveil import Taxonomy
     >>> tree = Taxonomy.from_parents({"poodle": "dog"}).for_items(["dog", "poodle"])
     >>> tree.ids[1], item_id(tree, 1)
     ('dog (itself)', 'dog')

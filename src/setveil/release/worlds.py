@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from setveil.data.table import Int32Array, Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.rows import Signs
 
 Way = tuple[int, ...]

@@ -78,7 +78,7 @@ def write_publication(
     Examples
     --------
     >>> import tempfile
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release import publish_suppressed
     >>> from setveil.release.store import save
     >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"], ["flu"]]), [True])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from setveil.anonymize import AprioriKm, Clump, Disassociate, Gather, Partition
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.registry import name_of
-from setveil.data.taxonomy import Taxonomy
+from setveil.core.taxonomy import Taxonomy
 from setveil.spark.apriori import apriori_km
 from setveil.spark.buckets import BUCKET
 from setveil.spark.disassociate import disassociate

@@ -16,7 +16,7 @@ import numpy as np
 
 from setveil.anonymize.apriori_km import Raised, ranked_by_supports
 from setveil.anonymize.recoding import check_recodable, image_of, shortened
-from setveil.data.table import frozen, take_rows
+from setveil.core.table import frozen, take_rows
 from setveil.engine.spark import spoken_errors
 from setveil.kernels.apriori_km import repair_listed
 from setveil.spark.anonymized import DistributedAnonymization, kept
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
 
     from setveil.anonymize.apriori_km import AprioriKm
-    from setveil.data.table import Int32Array, Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.kernels.types import BoolArray
     from setveil.spark.batches import Batch
     from setveil.spark.table import DistributedTable

@@ -205,7 +205,7 @@ def attack_block(
 def block_rng(block: DisassociatedRelease, seed: int) -> np.random.Generator:
     """Return the generator of a block: by its content, so that nothing else matters.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> from setveil.release.disassociating import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "t"], ["a"]])
     >>> block, _ = publish_disassociated(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame, Row
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.spark.measures_parts import DistributedRelease
 

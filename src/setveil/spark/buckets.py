@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.data.table import Int32Array, Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.spark.table import DistributedTable
 
 BUCKET = 65_536

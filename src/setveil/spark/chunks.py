@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import ParameterError
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.engine.spark import Spark, spoken_errors
 from setveil.release.chunk_blocks import (
     COLUMNS,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.data.table import Int32Array
+    from setveil.core.table import Int32Array
     from setveil.release.disassociated import DisassociatedRelease
 
 SCHEMA = ", ".join(f"{name} array<int>" for name in COLUMNS)

@@ -17,7 +17,7 @@ import numpy as np
 
 from setveil.core.errors import InputError
 from setveil.core.files import output_file, shown_name
-from setveil.data.table import Vocabulary
+from setveil.core.table import Vocabulary
 from setveil.engine.spark import spoken_errors, unwarned
 from setveil.relatedness.index import CorpusIndex
 from setveil.relatedness.index_build import NARROW, on_disk, word_forms, write_sections
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 FILE, PLACE, TEXT, WORDS, DOCUMENT = "file", "place", "text", "words", "document"
 SORTED = "words binary, occurrences binary, held binary, postings binary, places binary"

@@ -15,7 +15,7 @@ import numpy as np
 
 from setveil.anonymize.base import check_enough
 from setveil.anonymize.cluster_chunks import check_filled
-from setveil.data.table import TransactionTable, Vocabulary
+from setveil.core.table import TransactionTable, Vocabulary
 from setveil.engine import Local
 from setveil.engine.spark import spoken_errors
 from setveil.guarantee.disassociated import Disassociated
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
 
     from setveil.anonymize import Disassociate
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.spark.batches import Batch
     from setveil.spark.table import DistributedTable
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from setveil.anonymize import Clump, Gather, Partition
 from setveil.anonymize.base import check_enough
-from setveil.data.table import TransactionTable, Vocabulary
+from setveil.core.table import TransactionTable, Vocabulary
 from setveil.engine import Local
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.release.base import Step
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.data.table import Int32Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.spark.table import DistributedTable
 
 Bucketed = Clump | Gather | Partition

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.data.table import Vocabulary, canonical_order, frozen, take_rows
+from setveil.core.table import Vocabulary, canonical_order, frozen, take_rows
 from setveil.engine.spark import spoken_errors
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.views import published_rows
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.data.table import Int32Array, Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.views import PublishedRows
 

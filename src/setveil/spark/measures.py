@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.measure.generalization import tree_for
 from setveil.release.base import Key
 from setveil.release.generalized import GeneralizedRelease
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.data.table import Int64Array, Vocabulary
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array, Vocabulary
+    from setveil.core.taxonomy import Taxonomy
     from setveil.spark.batches import Batch
     from setveil.spark.measures_parts import DistributedRelease, Sketch
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.data.table import TransactionTable, canonical_order, take_rows
+from setveil.core.table import TransactionTable, canonical_order, take_rows
 from setveil.release.forms import form_of, rebuild
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.records import Records
@@ -26,8 +26,8 @@ from setveil.spark.table import DistributedTable, sorted_rows
 if TYPE_CHECKING:
     import os
 
-    from setveil.data.table import Int32Array, Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
     from setveil.release.base import Release
     from setveil.spark.batches import Batch

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.measure.queries import QUERIES, SIZES, Holders, QueryError, query_error
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks, assembled
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.data.table import Int64Array, Vocabulary
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array, Vocabulary
+    from setveil.core.taxonomy import Taxonomy
     from setveil.spark.batches import Batch
     from setveil.spark.measures_parts import DistributedRelease, Sketch
     from setveil.spark.table import DistributedTable

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.data.table import Int64Array
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import Int64Array
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Matches
     from setveil.spark.batches import Batch
     from setveil.spark.measures_parts import DistributedRelease, Sketch

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from pyspark import Broadcast
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
     from setveil.spark.batches import Batch
 
 PLACE, PART = "place", "part"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.data.table import take_rows
+from setveil.core.table import take_rows
 from setveil.spark.batches import Batch, lists_of
 from setveil.spark.table import sorted_rows
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 PLACES = 4_000_000
 """About how many places of records a part gets; a worker holds that many at a time."""

@@ -25,7 +25,7 @@ from setveil.spark.table import ITEMS, DistributedTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.release.views import PublishedRows
 
 FOUND_SETS = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.table import TransactionTable, Vocabulary, frozen
+from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.engine.spark import Spark, spoken_errors
 from setveil.spark.batches import Batch, fold, lists_of, map_batches, rows_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
 
 Result = TypeVar("Result")
 

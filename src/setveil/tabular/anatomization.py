@@ -10,15 +10,15 @@ import numpy as np
 
 from setveil.anonymize.degree_groups import check_degree
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.data.frames import as_polars
-from setveil.data.table import frozen
+from setveil.core.table import frozen
+from setveil.io.frames import as_polars
 from setveil.tabular.columns import distinct_values, is_number, plain_kind, whole_table
 from setveil.tabular.partitioned import by_content, content_ranks
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 GROUP = "group"
 """The column that names a row's group."""

@@ -13,7 +13,7 @@ from setveil.tabular.recoding import prepared, published
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.tabular.hierarchies import Hierarchy, ValueTree
     from setveil.tabular.partitioned import Partitioned
 

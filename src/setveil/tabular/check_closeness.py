@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Verdict
 
 DISTANCES = ("equal", "ordered", "hierarchical")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from setveil.data.frames import as_polars
-from setveil.data.table import TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.km_anonymity import KmAnonymity
+from setveil.io.frames import as_polars
 from setveil.tabular.check_anonymity import QUASI
 from setveil.tabular.classes import (
     answered,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.frames import as_polars
 from setveil.guarantee.base import Verdict, Witness
+from setveil.io.frames import as_polars
 from setveil.tabular.columns import exact_times, unsigned_zeros
 
 if TYPE_CHECKING:

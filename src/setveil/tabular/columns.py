@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.frames import as_polars
-from setveil.data.naming import some
+from setveil.core.words import some
+from setveil.io.frames import as_polars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 ZONE = r"([+-][0-9][0-9]:[0-9][0-9])?$"
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import output_file, shown_name
 from setveil.core.parquet import read_parquet
-from setveil.data.sources import PARQUET_MAGIC, Source
 from setveil.io.delimited import checked_delimiter
+from setveil.io.sources import PARQUET_MAGIC, Source
 
 if TYPE_CHECKING:
     import os

@@ -16,7 +16,7 @@ from setveil.tabular.recoding import combined, prepared, published
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.tabular.hierarchies import Hierarchy, ValueTree
     from setveil.tabular.partitioned import Partitioned
 

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.frames import as_polars
-from setveil.data.naming import some
-from setveil.data.table import frozen
-from setveil.data.taxonomy import Taxonomy
+from setveil.core.table import frozen
+from setveil.core.taxonomy import Taxonomy
+from setveil.core.words import some
+from setveil.io.frames import as_polars
 from setveil.tabular.columns import distinct_values, quasi_columns
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
     Number = int | float | Fraction
     Hierarchy: TypeAlias = "Taxonomy | Intervals | Mapping[str, str]"
@@ -228,7 +228,7 @@ def value_trees(
     quasi
         The columns that an adversary may know.
     hierarchies
-        By column: a :class:`~setveil.data.Taxonomy`, a mapping from each value and category to
+        By column: a :class:`~setveil.Taxonomy`, a mapping from each value and category to
         what stands above it, or :class:`Intervals`. Numbers without one get intervals that fit
         their range, and texts have nothing but ``*`` above them.
     """

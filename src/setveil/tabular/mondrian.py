@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.tabular.hierarchies import Hierarchy, ValueTree
 
 NAMED = 5

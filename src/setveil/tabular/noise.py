@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.frames import as_polars
-from setveil.data.table import frozen
+from setveil.core.table import frozen
+from setveil.io.frames import as_polars
 from setveil.tabular.columns import is_number, whole_table
 from setveil.tabular.partitioned import by_content
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 Floats = npt.NDArray[np.float64]
 

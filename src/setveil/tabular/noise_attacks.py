@@ -11,7 +11,7 @@ import numpy.typing as npt
 from setveil.attack.public_records import place_of_truth
 from setveil.attack.spectral import Spectrum
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.frames import as_polars
+from setveil.io.frames import as_polars
 from setveil.tabular.noise import DISTRIBUTIONS, numeric_values
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 Floats = npt.NDArray[np.float64]
 

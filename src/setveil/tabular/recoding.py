@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.tabular.hierarchies import Hierarchy, ValueTree
     from setveil.tabular.partitioned import Partitioned
 

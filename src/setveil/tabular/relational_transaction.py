@@ -10,11 +10,11 @@ import numpy as np
 from setveil.anonymize.base import check_enough
 from setveil.anonymize.hghs import HgHs
 from setveil.core.errors import ParameterError
-from setveil.data.frames import as_polars
-from setveil.data.naming import fresh_id
-from setveil.data.table import TransactionTable, frozen
-from setveil.data.taxonomy import Taxonomy
+from setveil.core.table import TransactionTable, frozen
+from setveil.core.taxonomy import Taxonomy
+from setveil.core.words import fresh_id
 from setveil.guarantee.km_anonymity import KmAnonymity
+from setveil.io.frames import as_polars
 from setveil.tabular.check_relational_transaction import KKmAnonymity
 from setveil.tabular.classes import named_columns
 from setveil.tabular.columns import whole_table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from setveil.anonymize.base import Anonymizer
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.tabular.hierarchies import Hierarchy
 
 ROOM = 4

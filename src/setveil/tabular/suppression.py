@@ -16,7 +16,7 @@ from setveil.tabular.sibling import told_nodes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.tabular.hierarchies import ValueTree
     from setveil.tabular.partitioned import Partitioned
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.table import frozen
+from setveil.core.table import frozen
 from setveil.tabular.columns import distinct_values, is_number, quasi_columns, whole_table
 from setveil.tabular.partitioned import by_content
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setveil.core.errors import InputError, ParameterError
+from setveil.core.errors import LISTED, InputError, ParameterError, Problems
 from setveil.core.files import shown_name
-from setveil.data.problems import LISTED, Problems
-from setveil.data.sources import FOREIGN, Source
 from setveil.io.delimited import checked_delimiter, records
+from setveil.io.sources import FOREIGN, Source
 from setveil.text.html_text import html_to_text, looks_like_html
 
 if TYPE_CHECKING:

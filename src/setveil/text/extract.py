@@ -9,7 +9,7 @@ from itertools import chain, tee
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.collectors import RowCollector
+from setveil.core.table import RowCollector
 from setveil.io.read_report import SHOWN
 from setveil.text.documents import Document, DocumentCounts, Documents
 from setveil.text.extractor import Extractor
@@ -19,7 +19,7 @@ from setveil.text.worker import batch_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
     Progress = Callable[[str, int, int], None]
     Batch = list[Document]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from setveil.core.errors import InputError
 from setveil.core.files import shown_name
-from setveil.data.sources import Source
 from setveil.io.delimited import checked_delimiter
+from setveil.io.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

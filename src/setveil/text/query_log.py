@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.table import TransactionTable, take_rows
+from setveil.core.table import TransactionTable, take_rows
 from setveil.text.query_files import QueryLog, read_queries
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
     Progress = Callable[[str, int, int], None]
 

@@ -14,7 +14,7 @@ from setveil.kernels.swaps import swap_towards
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.data.table import Int32Array, Int64Array
+    from setveil.core.table import Int32Array, Int64Array
 
     Progress = Callable[[str, int, int], None]
 

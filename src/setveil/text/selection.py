@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.cells import record_cells
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.data.cells import record_cells
-from setveil.data.table import TransactionTable, Vocabulary, frozen
+from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.text.ratio_search import Found, Ratio, choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
     from setveil.text.ratio_search import Progress
 
 TOLERANCE = 0.01

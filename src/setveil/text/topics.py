@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.table import TransactionTable, frozen
+from setveil.core.table import TransactionTable, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
     FloatArray = npt.NDArray[np.float64]
 

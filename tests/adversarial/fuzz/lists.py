@@ -11,11 +11,10 @@ from tests.adversarial.fuzz.campaign import Case, Target
 from tests.adversarial.fuzz.mutation import change_archive, change_bytes, change_tree, json_text
 
 from setveil.core.errors import SetveilError
-from setveil.data.embeddings import Vectors
-from setveil.data.item_lists import read_items
-from setveil.data.itemset_lists import read_itemsets
-from setveil.data.taxonomy_files import read_taxonomy, write_edges
 from setveil.guarantee import parse
+from setveil.io.embeddings import Vectors
+from setveil.io.item_lists import read_items, read_itemsets
+from setveil.io.taxonomy_files import read_taxonomy, write_edges
 from setveil.tabular.files import read_frame, write_frame
 from setveil.text.documents import Documents
 from setveil.text.query_files import read_queries

@@ -19,9 +19,9 @@ import polars as pl
 from tests.adversarial.fuzz.campaign import Case, Target
 from tests.adversarial.fuzz.mutation import VALUES, change_bytes, change_tree, flip, json_text
 
+from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import SetveilError
 from setveil.core.registry import find
-from setveil.data import Taxonomy, TransactionTable
 from setveil.guarantee import from_manifest
 from setveil.measure.summary import measure_all
 from setveil.release.content import content_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.files import output_file
-from setveil.data.synthetic.dataset import check_size_and_seed
+from setveil.synthetic.dataset import check_size_and_seed
 
 if TYPE_CHECKING:
     import os

@@ -12,14 +12,15 @@ import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import write_whole
-from setveil.data.naming import counted
-from setveil.data.sources import Source
-from setveil.data.taxonomy import Taxonomy
-from setveil.data.taxonomy_dialects import DIALECTS, dialect_of
-from setveil.data.taxonomy_formats import (
+from setveil.core.taxonomy import Taxonomy
+from setveil.core.words import counted
+from setveil.io.sources import Source
+from setveil.io.taxonomy_formats import (
+    DIALECTS,
     Layout,
     Nodes,
     Row,
+    dialect_of,
     guess_delimiter,
     guess_layout,
     links_of,

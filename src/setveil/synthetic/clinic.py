@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from setveil.data.synthetic import conditions
-from setveil.data.synthetic.dataset import Synthetic, check_size_and_seed
-from setveil.data.table import TransactionTable
-from setveil.data.taxonomy import Taxonomy
+from setveil.core.table import TransactionTable
+from setveil.core.taxonomy import Taxonomy
+from setveil.synthetic import conditions
+from setveil.synthetic.dataset import Synthetic, check_size_and_seed
 
 Flags = npt.NDArray[np.bool_]
 

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import ParameterError
-from setveil.data.synthetic.dataset import Synthetic, check_size_and_seed
-from setveil.data.synthetic.nouns import noun_tree
-from setveil.data.table import Int64Array, TransactionTable
-from setveil.data.taxonomy import Taxonomy
+from setveil.core.table import Int64Array, TransactionTable
+from setveil.core.taxonomy import Taxonomy
+from setveil.synthetic.dataset import Synthetic, check_size_and_seed
+from setveil.synthetic.nouns import noun_tree
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+import os
+from array import array
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.notebook import html_of_records
-from setveil.data.row_order import COMPILED, ranked_rows
+from setveil.core.notebook import html_of_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
+COMPILED = 1 << 19
+"""Items from which on kernels pay: numba must be imported first."""
+THREADS = min(os.cpu_count() or 1, 4)
 AT_ONCE = 1 << 20
 """How many items are gathered at a time where all at once would take memory."""
 
@@ -325,7 +332,7 @@ class TransactionTable:
         >>> TransactionTable.from_frame(frame, id="who", item="what").to_rows()
         [['flu', 'gout'], ['flu']]
         """
-        from setveil.data.frames import table_from_frame
+        from setveil.io.frames import table_from_frame
 
         return table_from_frame(frame, id_column=id, item_column=item)
 
@@ -407,3 +414,145 @@ class TransactionTable:
     def canonical_order(self) -> Int64Array:
         """Return the order by length descending, then item names: what every method works in."""
         return canonical_order(self.offsets, self.items)
+
+
+# --- compressed rows of many items, put into order by kernels and in threads ----------------------
+
+
+def ranked_rows(
+    offsets: Int64Array, items: Int32Array, rank: Int32Array, n_ranks: int
+) -> tuple[Int64Array, Int32Array]:
+    """Return rows of ranks, sorted and without repetitions; overwrites what it is given.
+
+    Items with a negative rank are dropped; all ranks are below `n_ranks`.
+
+    >>> offsets, items = ranked_rows(
+    ...     np.array([0, 3, 4]), np.array([2, 0, 2, 1], np.int32), np.array([7, 5, 6], np.int32), 8)
+    >>> offsets.tolist(), items.tolist()
+    ([0, 2, 3], [6, 7, 5])
+    """
+    from setveil.kernels.fimi import rank_rows
+
+    # Every thread takes rows that hold about as many items as those of the others. A part gets
+    # its start as a number: the entry is overwritten by the part before.
+    shares = np.searchsorted(offsets, np.linspace(0, len(items), THREADS + 1)[1:-1])
+    cuts = [0, *shares.tolist(), len(offsets) - 1]
+    starts = offsets[cuts].tolist()
+
+    def ranked(part: int) -> int:
+        ends = offsets[cuts[part] + 1 : cuts[part + 1] + 1]
+        return rank_rows(ends, starts[part], items, rank, n_ranks)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        stops = list(pool.map(ranked, range(THREADS)))
+    # Close the gaps between the parts.
+    total = stops[0]
+    for part in range(1, THREADS):
+        gap = starts[part] - total
+        if gap:
+            offsets[cuts[part] + 1 : cuts[part + 1] + 1] -= gap
+            items[total : stops[part] - gap] = items[starts[part] : stops[part]]
+        total = stops[part] - gap
+    # A few items too many are cheaper to keep than a second array is to make.
+    return offsets, items[:total] if total > 0.8 * len(items) else items[:total].copy()
+
+
+def grouped_pairs(
+    n_records: int, records: npt.NDArray[np.integer], items: Int32Array
+) -> tuple[Int64Array, Int32Array]:
+    """Return rows from pairs of a record's and an item's number; items keep their order.
+
+    >>> offsets, items = grouped_pairs(2, np.array([1, 0, 1]), np.array([7, 8, 9], np.int32))
+    >>> offsets.tolist(), items.tolist()
+    ([0, 1, 3], [8, 7, 9])
+    """
+    offsets = np.zeros(n_records + 1, dtype=np.int64)
+    if len(items) < COMPILED:
+        np.cumsum(np.bincount(records, minlength=n_records), out=offsets[1:])
+        if np.any(records[1:] < records[:-1]):
+            items = items[np.argsort(records, kind="stable")]
+        return offsets, items
+    from setveil.kernels.fimi import count_pairs, group_pairs
+
+    numbers = records.astype(np.int32, copy=False)
+    if count_pairs(numbers, offsets):
+        return offsets, items
+    grouped = np.empty(len(items), dtype=np.int32)
+    group_pairs(numbers, items, offsets[:-1].copy(), grouped)
+    return offsets, grouped
+
+
+def number_in_place(codes: Int32Array, size: int) -> int:
+    """Replace codes by numbers in the order of their first appearance; return how many there are.
+
+    `size` is more than any code.
+
+    >>> codes = np.array([9, 4, 9], np.int32)
+    >>> number_in_place(codes, 10), codes.tolist()
+    (2, [0, 1, 0])
+    """
+    if len(codes) < COMPILED:
+        known: dict[int, int] = {}
+        codes[:] = [known.setdefault(code, len(known)) for code in codes.tolist()]
+        return len(known)
+    from setveil.kernels.fimi import number_codes
+
+    return number_codes(codes, np.full(size, -1, dtype=np.int32))
+
+
+def _numbering() -> defaultdict[str, int]:
+    """Return a dict that gives each new key the next number."""
+    return defaultdict(count().__next__)
+
+
+@dataclass(kw_only=True)
+class Collected:
+    """What a format's reader hands back: the table and how many repetitions it merged."""
+
+    table: TransactionTable
+    duplicates: int
+    notes: list[str] = field(default_factory=list)
+
+
+class RowCollector:
+    """Records of names, added one after the other.
+
+    >>> rows = RowCollector()
+    >>> rows.add(["b", "a", "b"])
+    >>> rows.add([])
+    >>> done = rows.finish()
+    >>> done.table.to_rows(), done.duplicates
+    ([['a', 'b'], []], 1)
+    """
+
+    def __init__(self) -> None:
+        self._numbers = _numbering()
+        self._flat = array("i")
+        self._ends = array("q", [0])
+
+    def add(self, names: Iterable[str]) -> None:
+        """Add a record."""
+        self._flat.extend(map(self._numbers.__getitem__, names))
+        self._ends.append(len(self._flat))
+
+    def finish(self) -> Collected:
+        """Return the table of all records."""
+        table = TransactionTable.from_csr(
+            np.frombuffer(self._ends, dtype=np.int64),
+            np.frombuffer(self._flat, dtype=np.int32),
+            self._numbers,
+        )
+        return Collected(table=table, duplicates=len(self._flat) - len(table.items))
+
+
+def collected_pairs(
+    n_records: int, rows: npt.NDArray[np.int64], flat: npt.NDArray[np.int32], names: list[str]
+) -> Collected:
+    """Gather pairs of a record's and an item's number into a table.
+
+    >>> collected_pairs(2, np.array([1, 0]), np.array([0, 0], np.int32), ["a"]).table.to_rows()
+    [['a'], ['a']]
+    """
+    offsets, flat = grouped_pairs(n_records, rows, flat)
+    table = TransactionTable.from_csr(offsets, flat, names)
+    return Collected(table=table, duplicates=len(flat) - len(table.items))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from setveil.data.problems import Problems
+    from setveil.core.errors import Problems
 
 BLOCK = 1 << 20
 # Bytes of a line, of which a list of many short texts may be made: of plain and of packed data.
@@ -611,7 +611,7 @@ def block_lines(
 
     `encoding` is what the text was in before it became UTF-8: errors name it.
 
-    >>> from setveil.data.problems import Problems
+    >>> from setveil.core.errors import Problems
     >>> list(block_lines(b"a\nb", 7, Problems(name="x")))
     [(8, 'a'), (9, 'b')]
     """

@@ -1,12 +1,11 @@
-"""Lists of itemsets in files: one itemset per line."""
+"""Lists of items and of itemsets in files: one per line."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import InputError
-from setveil.core.untrusted import parse_json
-from setveil.data.item_lists import read_items
+from setveil.core.untrusted import LIST_LIMIT, parse_json, read_file
 
 if TYPE_CHECKING:
     import os
@@ -52,3 +51,39 @@ def _from_json(line: str) -> list[str] | None:
     except ValueError:
         return None  # an item may begin with a bracket
     return found if all(isinstance(item, str) for item in found) else None
+
+
+def read_items(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    r"""Read a list of items, one per line, in the file's order and once each.
+
+    Spaces around an item and empty lines do not count.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "sensitive.txt")
+    ...     _ = file.write_text("HIV infection\n\ndepression \n")
+    ...     read_items(file)
+    ('HIV infection', 'depression')
+    """
+    where = str(path)
+    if where == "-":
+        raise InputError(
+            "a list of items cannot come from standard input", fix="name a file with the items"
+        )
+    try:
+        text = read_file(path, limit=LIST_LIMIT).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(
+            "this is no text in UTF-8", where=where, fix="save it as UTF-8, one item per line"
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"the list of items cannot be read: {error.strerror or error}",
+            where=where,
+            fix="name a text file with one item per line",
+        ) from None
+    items = tuple(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+    if not items:
+        raise InputError("no items are in this list", where=where, fix="write one item per line")
+    return items

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.data.taxonomy import Taxonomy
+from setveil.core.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from setveil.data.table import Int64Array
+    from setveil.core.table import Int64Array
 
 # Nodes at each distance from the root, and how many of them have children: the outline of the
 # tree that WordNet's is-a-kind-of links form over some 19,000 common nouns. Together 25,645

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.data.table import TransactionTable
-    from setveil.data.taxonomy import Taxonomy
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Synthetic:
 
     Examples
     --------
-    >>> from setveil.data.synthetic import clinic
+    >>> from setveil.synthetic import clinic
     >>> clinic(n=100).description
     '100 invented patients of a clinic: conditions, drugs and symptoms'
     """

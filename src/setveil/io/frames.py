@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import InputError
-from setveil.data.collectors import Collected, collected_pairs
-from setveil.data.naming import some
-from setveil.data.problems import Problems
+from setveil.core.errors import InputError, Problems
+from setveil.core.table import Collected, collected_pairs
+from setveil.core.words import some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from setveil.data.table import TransactionTable
+    from setveil.core.table import TransactionTable
 
 FRAME = "the frame"
 

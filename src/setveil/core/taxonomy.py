@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.data.balanced import balanced_nodes
-from setveil.data.named_tree import NamedTree
-from setveil.data.naming import fresh_id, some, way
-from setveil.data.preorder import find_cycle, preorder_places, sums_below, sums_to_root
+from setveil.core.tree import (
+    NamedTree,
+    balanced_nodes,
+    find_cycle,
+    preorder_places,
+    sums_below,
+    sums_to_root,
+)
+from setveil.core.words import fresh_id, some, way
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,9 +25,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.data.embeddings import Vectors
-    from setveil.data.table import Int32Array
-    from setveil.data.wordnet import WordNet
+    from setveil.core.table import Int32Array
+    from setveil.io.embeddings import Vectors
+    from setveil.io.wordnet import WordNet
 
 ADDED_ROOT = "*"
 ITSELF = " (itself)"
@@ -46,7 +51,7 @@ class Taxonomy(NamedTree):
     names
         What a reader sees.
     parents, leaves
-        The shape: see :class:`~setveil.data.tree.Tree`.
+        The shape: see :class:`~setveil.core.tree.Tree`.
     pseudo
         Which nodes are private leaves of interior items.
 
@@ -149,12 +154,12 @@ class Taxonomy(NamedTree):
     ) -> Taxonomy:
         """Build the tree of WordNet's first senses over `items`; see ``word_tree`` for details.
 
-        >>> from setveil.data.wordnet import WordNet
+        >>> from setveil.io.wordnet import WordNet
         >>> tiny = WordNet.from_senses({"dog": ["dog.n.01"]}, parents={"dog.n.01": "animal.n.01"})
         >>> Taxonomy.from_wordnet(["dogs"], tiny).ids
         ('animal.n.01', 'dogs')
         """
-        from setveil.data.word_tree import word_tree  # imports this file
+        from setveil.io.wordnet import word_tree
 
         return word_tree(items, wordnet, missing=missing, heads=heads)[0]
 
@@ -170,12 +175,12 @@ class Taxonomy(NamedTree):
     ) -> Taxonomy:
         """Build a tree that joins items with like vectors; see ``embedding_tree`` for details.
 
-        >>> from setveil.data.embeddings import Vectors
+        >>> from setveil.io.embeddings import Vectors
         >>> vectors = Vectors(words=("cat", "dog", "oak"), vectors=[[1, 0.1], [1, 0.2], [0, 1]])
         >>> Taxonomy.from_embeddings(["cat", "dog", "oak"], vectors, fanout=2).ids
         ('group 1', 'group 2', 'cat', 'dog', 'oak')
         """
-        from setveil.data.embedding_tree import embedding_tree  # imports this file
+        from setveil.io.embeddings import embedding_tree
 
         return embedding_tree(items, vectors, fanout=fanout, named=named, missing=missing)[0]
 
@@ -195,7 +200,7 @@ class Taxonomy(NamedTree):
     ) -> Taxonomy:
         r"""Read a tree from a text file, plain or compressed (.gz, .zst); ``-`` is stdin.
 
-        The formats and the options are those of :func:`setveil.data.taxonomy_files.read_taxonomy`,
+        The formats and the options are those of :func:`setveil.io.taxonomy_files.read_taxonomy`,
         which also reports what was guessed, added and dropped.
 
         >>> import pathlib, tempfile
@@ -205,7 +210,7 @@ class Taxonomy(NamedTree):
         ...     Taxonomy.read(file).names
         ('food', 'fruit', 'apple', 'meat', 'beef')
         """
-        from setveil.data.taxonomy_files import read_taxonomy  # imports this file
+        from setveil.io.taxonomy_files import read_taxonomy
 
         return read_taxonomy(
             path,
@@ -231,9 +236,8 @@ class Taxonomy(NamedTree):
         missing
             What to do with items that are not in the tree: ``"error"`` names them, ``"nearest"``
             puts each beside the most similar item, ``"drop"`` leaves them out,
-            ``"attach-to-root"`` puts them below the root. :func:`~setveil.data.missing.complete`
-            also says what was done; :func:`~setveil.data.missing.cover` takes dropped items out
-            of the records, too.
+            ``"attach-to-root"`` puts them below the root. :mod:`setveil.core.missing_items` also
+            says what was done, and takes dropped items out of the records.
         vectors
             Vectors of items, to look for the most similar one by meaning and not by name.
 
@@ -245,7 +249,7 @@ class Taxonomy(NamedTree):
         >>> tree.for_items(["toy poodle"], missing="nearest").ids
         ('animal', 'dog', 'poodle', 'toy poodle')
         """
-        from setveil.data.missing import complete
+        from setveil.core.missing_items import complete
 
         return complete(self, items, missing=missing, vectors=vectors)[0]
 
@@ -369,7 +373,7 @@ class Taxonomy(NamedTree):
         ...     Taxonomy.read(f"{folder}/pets.csv").ids
         ('pet', 'dog', 'pug')
         """
-        from setveil.data.taxonomy_files import write_edges  # imports this file
+        from setveil.io.taxonomy_files import write_edges
 
         write_edges(self, path)
 
@@ -385,7 +389,7 @@ class Taxonomy(NamedTree):
         ...     Taxonomy.read(f"{folder}/pets.csv").ids
         ('pet', 'dog', 'pug')
         """
-        from setveil.data.taxonomy_files import write_paths  # imports this file
+        from setveil.io.taxonomy_files import write_paths
 
         write_paths(self, path, names=names)
 

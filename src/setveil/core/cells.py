@@ -11,7 +11,7 @@ from setveil.core.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.data.table import Int64Array, TransactionTable
+    from setveil.core.table import Int64Array, TransactionTable
 
 
 def record_cells(
@@ -19,7 +19,7 @@ def record_cells(
 ) -> tuple[Int64Array, Int64Array]:
     """Return for each record its original cells, and all cells of its generalized items.
 
-    >>> from setveil.data import TransactionTable
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu", "cold"], ["flu"], ["fever"]])
     >>> [cells.tolist() for cells in record_cells(table, [["flu", "cold"]])]
     [[2, 1, 0], [2, 2, 0]]

@@ -29,7 +29,7 @@ ifneq ($(wildcard $(PEERS)/.installed),)
 export SETVEIL_PEERS ?= $(abspath $(PEERS))/bin/python
 endif
 
-.PHONY: help demo docs screenshots peers test test-all test-cluster check format bench bench-small experiments clean
+.PHONY: help demo docs screenshots peers test test-all test-cluster check format bench bench-small experiments figures clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -101,6 +101,9 @@ bench-small: $(VENV)/.installed-test ## the same on small data, in a minute or t
 
 experiments: $(VENV)/.installed-test ## the papers' experiments on less data, in minutes; FULL=1 for all of docs/results.md
 	@$(BIN)/python -m experiments $(if $(FULL),,--small)
+
+figures: $(VENV)/.installed-test ## count the code: files, lines, noqa, modules that one command touches
+	@$(BIN)/python -m benchmarks.house
 
 clean: ## remove the environment and what tools left
 	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis setveil-demo

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from setveil.cli import app
 from setveil.cli.table import COMMANDS
 from setveil.tabular.files import read_frame
-from setveil.tabular.patients import JOBS, patients
+from setveil.tabular.generalization import JOBS, patients
 
 GENERALIZING = ["full-domain", "subtree", "sibling", "cell", "mondrian"]
 SUPPRESSING = ["suppress-records", "suppress-values", "suppress-cells"]

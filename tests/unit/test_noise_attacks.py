@@ -13,8 +13,8 @@ from setveil.attack.spectral import noise_bounds
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import noise_removed, score, score_filter, score_ranks
 from setveil.release import ItemChannel, publish_perturbed, publish_suppressed
-from setveil.tabular.noise import add_noise
 from setveil.tabular.noise_attacks import filter_noise, match_public_records, public_ranks
+from setveil.tabular.perturbation import add_noise
 
 
 def low_rank(rng, n=1000, rank=3, columns=20):

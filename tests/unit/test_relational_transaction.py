@@ -10,7 +10,7 @@ from setveil import Taxonomy
 from setveil.anonymize import AprioriKm, Clump
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.tabular.checks import KKmAnonymity
-from setveil.tabular.item_column import item_sets, joined
+from setveil.tabular.columns import item_sets, joined
 from setveil.tabular.relational_transaction import relational_transaction
 
 TREE = {"a": "A", "b": "A", "c": "B", "d": "B", "e": "B", "A": "R", "B": "R"}

@@ -29,8 +29,7 @@ from setveil.tabular.checks import (
     TCloseness,
     XYAnonymity,
 )
-from setveil.tabular.columns import distinct_values
-from setveil.tabular.item_column import item_sets
+from setveil.tabular.columns import distinct_values, item_sets
 from setveil.tabular.noise_attacks import filter_noise
 from setveil.tabular.relational_transaction import relational_transaction
 

@@ -22,7 +22,7 @@ from setveil.tabular import (
     suppress_records,
     suppress_values,
 )
-from setveil.tabular.full_domain import _Lattice
+from setveil.tabular.generalization import _Lattice
 from setveil.tabular.hierarchies import value_trees
 
 GENERALIZING = [full_domain, subtree, sibling, cell, mondrian]

@@ -10,7 +10,7 @@ import pytest
 
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.tabular import anatomize, cell, permute, suppress_cells
-from setveil.tabular.patients import JOBS
+from setveil.tabular.generalization import JOBS
 from setveil.tabular.relational_transaction import relational_transaction
 
 ILLS = ["Flu", "Flu", "HIV", "HIV"]

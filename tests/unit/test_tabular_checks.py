@@ -13,6 +13,7 @@ from tests.reference import tabular_checks as reference
 
 from setveil import Taxonomy
 from setveil.core.errors import InputError, ParameterError
+from setveil.tabular.check_diversity import entropy_reaches
 from setveil.tabular.check_mechanisms import exceeds_exponential
 from setveil.tabular.checks import (
     CHECKS,
@@ -29,7 +30,6 @@ from setveil.tabular.checks import (
     XYAnonymity,
     geometric_mechanism,
 )
-from setveil.tabular.entropy import entropy_reaches
 
 QUASI = ["a", "b"]
 INSTANCES = 2000
@@ -278,7 +278,7 @@ def test_entropies_that_nobody_can_tell_apart_are_not_decided():
 
 
 def test_an_undecided_class_makes_the_verdict_inexact(monkeypatch):
-    monkeypatch.setattr("setveil.tabular.entropy.MOST_BITS", 4)
+    monkeypatch.setattr("setveil.tabular.check_diversity.MOST_BITS", 4)
     frame = pl.DataFrame({"a": [1] * 4, "s": list("ttuv")})
     check = EntropyDiversity(quasi=["a"], sensitive="s", l="2.82842712474619")
     verdict = check.check(frame)

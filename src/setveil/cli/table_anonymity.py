@@ -26,7 +26,7 @@ from setveil.cli.table_io import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.tabular.partitioned import Partitioned
+    from setveil.tabular.recoding import Partitioned
 
 
 class _Asked:

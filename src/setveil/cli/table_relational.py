@@ -133,6 +133,6 @@ def _flat(frame: Any, items: str) -> Any:
     """Return the table with the items of a row in one text, as a CSV file can hold them."""
     import polars as pl
 
-    from setveil.tabular.item_column import joined
+    from setveil.tabular.columns import joined
 
     return frame.with_columns(pl.Series(items, joined(frame[items].to_list()), dtype=pl.String))

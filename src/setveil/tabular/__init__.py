@@ -1,16 +1,19 @@
 """Relational counterparts: tables of columns instead of records of items."""
 
 from setveil.tabular.anatomization import Anatomized, Permuted, anatomize, permute
-from setveil.tabular.cell import cell
-from setveil.tabular.full_domain import full_domain
+from setveil.tabular.generalization import (
+    cell,
+    full_domain,
+    sibling,
+    subtree,
+    suppress_cells,
+    suppress_records,
+    suppress_values,
+)
 from setveil.tabular.hierarchies import Intervals
 from setveil.tabular.mondrian import mondrian
-from setveil.tabular.noise import NoisyTable, add_noise
-from setveil.tabular.partitioned import Partitioned
-from setveil.tabular.sibling import sibling
-from setveil.tabular.subtree import subtree
-from setveil.tabular.suppression import suppress_cells, suppress_records, suppress_values
-from setveil.tabular.swapping import Swapped, swap
+from setveil.tabular.perturbation import NoisyTable, Swapped, add_noise, swap
+from setveil.tabular.recoding import Partitioned
 
 __all__ = [
     "Anatomized",

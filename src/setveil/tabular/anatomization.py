@@ -13,7 +13,7 @@ from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.table import frozen
 from setveil.io.frames import as_polars
 from setveil.tabular.columns import distinct_values, is_number, plain_kind, whole_table
-from setveil.tabular.partitioned import by_content, content_ranks
+from setveil.tabular.recoding import by_content, content_ranks
 
 if TYPE_CHECKING:
     import polars as pl

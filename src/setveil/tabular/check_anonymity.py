@@ -1,23 +1,33 @@
-"""Checks of tables: k-anonymity and (X,Y)-anonymity."""
+"""Checks of tables that hide a person among others: in a class, or in a public table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.table import TransactionTable
+from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.km_anonymity import KmAnonymity
+from setveil.guarantee.thresholds import exact_share, share_as_json
+from setveil.io.frames import as_polars
 from setveil.tabular.classes import (
     answered,
     class_sizes,
+    exact_columns,
     many,
     named_columns,
+    plain_row,
     sensitive_column,
     shown,
     whole,
     witness,
 )
+from setveil.tabular.columns import item_sets
 
 if TYPE_CHECKING:
-    from setveil.guarantee.base import Verdict
+    from setveil.tabular.classes import Row
 
 QUASI = field(metadata={"doc": "columns that somebody may know of a person"})
 SENSITIVE = field(metadata={"doc": "column that must not be inferred"})
@@ -165,3 +175,221 @@ class XYAnonymity:
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values."""
         return {"x": list(self.x), "y": list(self.y), "k": self.k}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaPresence:
+    """Nobody can tell whether a person of a public table is in the release, up to two bounds.
+
+    The public table lists everybody who might be in the release, in the same (generalized) terms:
+    apply the release's generalization to it first. Of the b people of a class, a are in the
+    release, so each of them is with the chance a / b, which must lie between `low` and `high`.
+
+    Parameters
+    ----------
+    quasi
+        The columns that both tables have.
+    low
+        Least chance, held as it is written; 0 if it does not matter who is known to be absent.
+    high
+        Greatest chance.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> public = pl.DataFrame({"age": ["30-39"] * 4 + ["40-49"] * 2})
+    >>> ill = pl.DataFrame({"age": ["30-39", "40-49", "40-49"]})
+    >>> DeltaPresence(quasi=["age"], low=0, high=0.5).check(ill, public).reason
+    '1 of 2 classes is outside 0 to 1/2, the farthest 1'
+
+    Notes
+    -----
+    The classes of a release must not overlap, as those of a full-domain generalization do not.
+
+    References
+    ----------
+    M. E. Nergiz, M. Atzori, C. Clifton: Hiding the presence of individuals from shared databases,
+    SIGMOD 2007.
+    """
+
+    quasi: tuple[str, ...] = QUASI
+    low: Fraction = field(default=Fraction(0), metadata={"doc": "least chance of being there"})
+    high: Fraction = field(
+        default=Fraction(1, 2), metadata={"doc": "greatest chance of being there"}
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
+        object.__setattr__(self, "low", exact_share("low", self.low))
+        object.__setattr__(self, "high", exact_share("high", self.high))
+        if self.low > self.high:
+            raise ParameterError(
+                f"low is {self.low} and high is {self.high}", fix="use low of at most high"
+            )
+
+    def check(self, frame: Any, public: Any) -> Verdict:  # noqa: ANN401
+        """Compare the classes of the release and the public table; witnesses: chances outside."""
+        everybody = class_sizes(public, self.quasi)
+        present = class_sizes(frame, self.quasi)
+        for row, count in present.items():
+            if count > everybody.get(row, 0):
+                raise InputError(
+                    f"the release has {many(count, 'row')} with "
+                    f"{', '.join(shown(self.quasi, row))}, the public table "
+                    f"{everybody.get(row, 0):,}",
+                    fix="the public table must list everybody, in the same terms as the release",
+                )
+        bad, outside = [], []
+        for row, size in everybody.items():
+            chance = Fraction(present.get(row, 0), size)
+            off = max(self.low - chance, chance - self.high)
+            if off > 0:
+                required = f"a chance between {self.low} and {self.high}, not {chance}"
+                bad.append((-off, witness(shown(self.quasi, row), size, required, None, chance)))
+                outside.append((off, chance))
+        classes = many(len(everybody), "class", "classes")
+        farthest = max(outside)[1] if outside else ""
+        return answered(
+            rows=sum(everybody.values()),
+            kept=f"in each of {classes} the chance to be there is between {self.low} and "
+            f"{self.high}",
+            broken=f"{len(bad):,} of {classes} {'is' if len(bad) == 1 else 'are'} outside "
+            f"{self.low} to {self.high}, the farthest {farthest}",
+            bad=bad,
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> DeltaPresence(quasi=["age"], high=0.3).describe()
+        'who is like somebody in age is in the release with a chance between 0 and 3/10'
+        """
+        return (
+            f"who is like somebody in {', '.join(self.quasi)} is in the release with a chance "
+            f"between {self.low} and {self.high}"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return {
+            "quasi": list(self.quasi),
+            "low": share_as_json(self.low),
+            "high": share_as_json(self.high),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class KKmAnonymity:
+    """Whoever knows the plain columns of a person and up to m items faces k rows.
+
+    Every class on the plain columns has at least k rows, and within each class every set of at
+    most m published items that occurs at all occurs in at least k rows. So nobody is singled out
+    by the plain columns, by items, or by both together.
+
+    Parameters
+    ----------
+    quasi
+        The plain columns that somebody may know of a person.
+    items
+        The set-valued column: lists, or texts with ``|`` between the items.
+    k
+        Least number of rows.
+    m
+        Greatest number of items someone may know.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": ["30-39"] * 3, "visits": ["flu|cold", "flu|cold", "flu"]})
+    >>> KKmAnonymity(quasi=["age"], items="visits", k=2, m=2).check(people).holds
+    True
+    >>> verdict = KKmAnonymity(quasi=["age"], items="visits", k=3, m=1).check(people)
+    >>> verdict.reason
+    'in 1 of 1 class a set of at most 1 item is rare, the rarest in 2 rows'
+    >>> verdict.witnesses[0].items
+    ('age=30-39', 'visits has cold')
+
+    References
+    ----------
+    G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos: Anonymizing data with relational
+    and transaction attributes, ECML PKDD 2013.
+    """
+
+    quasi: tuple[str, ...] = QUASI
+    items: str = field(metadata={"doc": "the set-valued column"})
+    k: int = field(default=5, metadata={"doc": "least number of rows"})
+    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
+        sensitive_column(self.items, self.quasi, name="items")
+        whole("k", self.k)
+        whole("m", self.m)
+
+    def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
+        """Count rows of classes, and sets of items in each; witnesses: small classes, rare sets."""
+        classes: dict[Row, list[tuple[str, ...]]] = {}
+        plain = exact_columns(frame, self.quasi).iter_rows()
+        sets = item_sets(as_polars(frame, [self.items])[self.items])
+        for row, items in zip(plain, sets, strict=True):
+            classes.setdefault(plain_row(row), []).append(items)
+        small = [row for row, found in classes.items() if len(found) < self.k]
+        bad: list[tuple[int, Witness]] = [
+            (-1, witness(shown(self.quasi, row), len(classes[row]), f"at least {self.k} rows"))
+            for row in small
+        ]
+        judge, rare, unsure = KmAnonymity(k=self.k, m=self.m), 0, 0
+        for row, found in classes.items():
+            verdict = judge.check(TransactionTable.from_rows(found))
+            unsure += not verdict.exact
+            rare += verdict.exact and not verdict.holds
+            bad += [
+                (each.support, self._rare(row, each)) for each in verdict.witnesses if verdict.exact
+            ]
+        told = answered(
+            rows=len(sets),
+            kept=f"each of {many(len(classes), 'class', 'classes')} has at least {self.k} rows, "
+            f"and no set of at most {many(self.m, 'item')} is rare in one",
+            broken=self._broken(len(classes), len(small), rare, bad),
+            bad=bad,
+        )
+        if bad or not unsure:
+            return told
+        reason = f"in {unsure:,} of {many(len(classes), 'class', 'classes')} not all sets of items"
+        return Verdict(
+            holds=True, exact=False, reason=f"{reason} could be counted", checked=len(sets)
+        )
+
+    def _rare(self, row: Row, found: Witness) -> Witness:
+        known = tuple(f"{self.items} has {item}" for item in found.items)
+        return witness((*shown(self.quasi, row), *known), found.support, f"at least {self.k} rows")
+
+    def _broken(self, classes: int, small: int, rare: int, bad: list[tuple[int, Witness]]) -> str:
+        of = f"of {many(classes, 'class', 'classes')}"
+        parts = []
+        if small:
+            parts.append(
+                f"{small:,} {of} {'has' if small == 1 else 'have'} fewer than {many(self.k, 'row')}"
+            )
+        if rare:
+            least = min(support for support, _ in bad if support >= 0)
+            parts.append(
+                f"in {rare:,} {of} a set of at most {many(self.m, 'item')} is rare, the rarest in "
+                f"{many(least, 'row')}"
+            )
+        return "; ".join(parts)
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> KKmAnonymity(quasi=["age"], items="visits", k=5, m=2).describe()
+        'who knows age and up to 2 items of visits of a person faces at least 5 rows'
+        """
+        return (
+            f"who knows {', '.join(self.quasi)} and up to {many(self.m, 'item')} of {self.items} "
+            f"of a person faces at least {many(self.k, 'row')}"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return {"quasi": list(self.quasi), "items": self.items, "k": self.k, "m": self.m}

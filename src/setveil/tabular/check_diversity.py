@@ -1,29 +1,38 @@
-"""Checks of tables: distinct, entropy and recursive l-diversity."""
+"""Checks of tables that bound what a class tells of the sensitive values of its rows."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from setveil.core.errors import ParameterError
+import numpy as np
+
+from setveil.core.errors import InputError, ParameterError
 from setveil.guarantee.base import Verdict, Witness
-from setveil.guarantee.thresholds import share_as_json, written_fraction
+from setveil.guarantee.thresholds import exact_share, share_as_json, written_fraction
 from setveil.tabular.check_anonymity import QUASI, SENSITIVE
 from setveil.tabular.classes import (
     answered,
     class_values,
     many,
     named_columns,
+    plain_columns,
     sensitive_column,
     shown,
     whole,
     witness,
 )
-from setveil.tabular.entropy import entropy_reaches, perplexity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    import polars as pl
+
+    from setveil.core.taxonomy import Taxonomy
+    from setveil.tabular.classes import Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,3 +320,491 @@ def _only(sensitive: str, counts: dict[object, int]) -> tuple[str | None, Fracti
     most = max(counts.values())
     value = min((v for v in counts if counts[v] == most), key=str)
     return f"{sensitive}={value}", Fraction(most, sum(counts.values()))
+
+
+MOST_BITS = 20_000_000
+"""Longest whole number that is written out to decide between two almost equal entropies."""
+
+
+def perplexity(counts: Sequence[int]) -> float:
+    """Return how many equally frequent values have the same entropy.
+
+    >>> perplexity([2, 2, 2]), perplexity([5])
+    (3.0, 1.0)
+    """
+    total = sum(counts)
+    worth = math.exp(math.fsum(c * (math.log(total) - math.log(c)) for c in counts) / total)
+    return float(round(worth, 12))
+
+
+def entropy_reaches(counts: Sequence[int], least: Fraction) -> bool | None:
+    """Tell whether the entropy of counts is at least log `least`; None where nobody can tell.
+
+    >>> from fractions import Fraction
+    >>> entropy_reaches([1, 1, 1], Fraction(3)), entropy_reaches([2, 1, 1], Fraction(3))
+    (True, False)
+    """
+    # n log n - Σ c log c against n log l does not change when all counts are divided.
+    common = math.gcd(*counts)
+    counts = [count // common for count in counts]
+    total = sum(counts)
+    logs = math.log(least.numerator) - math.log(least.denominator)
+    difference = math.log(total) - math.fsum(c * math.log(c) for c in counts) / total - logs
+    # Each logarithm is right to a few units in the last place.
+    if abs(difference) > 1e-12 * (1 + math.log(total) + math.log(least.numerator)):
+        return difference > 0
+    longest = total * (max(total, least.numerator, least.denominator).bit_length())
+    if longest > MOST_BITS:
+        return None
+    powers = math.prod(count**count for count in counts)
+    return bool((total * least.denominator) ** total >= least.numerator**total * powers)
+
+
+NAMED = 5
+"""So many values that never occur are named; of more it is said that there are more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaKAnonymity:
+    """Classes of at least k rows, in which no sensitive value has a share above α.
+
+    Parameters
+    ----------
+    quasi
+        The columns that somebody may know of a person.
+    sensitive
+        The column that must not be inferred.
+    alpha
+        Greatest share of a class that one sensitive value may have, held as it is written.
+    k
+        Least number of rows of a class.
+    values
+        The sensitive values that are protected; all of them if none are given. In a column of
+        numbers ``"1"`` is 1.0, too. Those that do not occur are named in the reason.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"job": ["cook"] * 3, "ill": ["hiv", "hiv", "flu"]})
+    >>> check = AlphaKAnonymity(quasi=["job"], sensitive="ill", alpha=0.5, k=2)
+    >>> check.check(people).reason
+    '1 of 1 class is too small or too sure: 1 gives a value away with more than 1/2'
+    >>> AlphaKAnonymity(quasi=["job"], sensitive="ill", alpha="2/3", k=3).check(people).holds
+    True
+
+    References
+    ----------
+    R. C. W. Wong, J. Li, A. W. C. Fu, K. Wang: (α, k)-anonymity: an enhanced k-anonymity model for
+    privacy preserving data publishing, KDD 2006.
+    """
+
+    quasi: tuple[str, ...] = QUASI
+    sensitive: str = SENSITIVE
+    alpha: Fraction = field(
+        default=Fraction(1, 2), metadata={"doc": "greatest share of a class with one value"}
+    )
+    k: int = field(default=5, metadata={"doc": "least number of rows of a class"})
+    values: tuple[str, ...] = field(
+        default=(), metadata={"doc": "sensitive values that are protected; all if none"}
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
+        sensitive_column(self.sensitive, self.quasi)
+        object.__setattr__(self, "alpha", exact_share("alpha", self.alpha))
+        whole("k", self.k)
+        object.__setattr__(self, "values", _named(self.values))
+
+    def check(self, frame: Any) -> Verdict:  # noqa: ANN401
+        """Count rows and values; witnesses are small classes and values that are too frequent."""
+        found = class_values(frame, self.quasi, self.sensitive)
+        sizes = {row: sum(counts.values()) for row, counts in found.items()}
+        small = {row for row, size in sizes.items() if size < self.k}
+        meant, absent = _occurring(found, self.values)
+        sure, bad = _given_away(found, self.quasi, self.sensitive, self.alpha, meant)
+        bad += [
+            (-1, witness(shown(self.quasi, row), sizes[row], f"at least {self.k} rows"))
+            for row in small
+        ]
+        classes = many(len(found), "class", "classes")
+        parts = [f"{len(small):,} with fewer than {self.k} rows"] if small else []
+        if sure:
+            gives = "gives" if len(sure) == 1 else "give"
+            parts.append(f"{len(sure):,} {gives} a value away with more than {self.alpha}")
+        broken = len(small | sure)
+        return answered(
+            rows=sum(sizes.values()),
+            kept=f"each of {classes} has at least {many(min(sizes.values(), default=0), 'row')}, "
+            f"and no value a share above {self.alpha}{absent}",
+            broken=f"{broken:,} of {classes} {'is' if broken == 1 else 'are'} too small or too "
+            f"sure: {', '.join(parts)}{absent}",
+            bad=bad,
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> AlphaKAnonymity(quasi=["job"], sensitive="ill", k=2).describe()
+        'every class on job has at least 2 rows and no value of ill a share above 1/2'
+        """
+        return (
+            f"every class on {', '.join(self.quasi)} has at least {self.k} rows and no value of "
+            f"{self.sensitive} a share above {self.alpha}"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return {
+            "quasi": list(self.quasi),
+            "sensitive": self.sensitive,
+            "alpha": share_as_json(self.alpha),
+            "k": self.k,
+            "values": list(self.values),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfidenceBounding:
+    """No class gives a sensitive value away with a confidence above h.
+
+    A privacy template ⟨X → s, h⟩ for each value s: among the rows of a class on X, the share of
+    those with s is at most h.
+
+    Parameters
+    ----------
+    quasi
+        The columns X that somebody may know of a person.
+    sensitive
+        The column that must not be inferred.
+    h
+        Greatest confidence, held as it is written.
+    values
+        The sensitive values that are protected; all of them if none are given. In a column of
+        numbers ``"1"`` is 1.0, too. Those that do not occur are named in the reason.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"job": ["cook"] * 3, "ill": ["hiv", "flu", "flu"]})
+    >>> check = ConfidenceBounding(quasi=["job"], sensitive="ill", h=0.5)
+    >>> verdict = check.check(people)
+    >>> verdict.reason, verdict.witnesses[0].confidence
+    ('1 of 1 class gives a value of ill away, the worst ill=flu with 2/3', Fraction(2, 3))
+    >>> only = ConfidenceBounding(quasi=["job"], sensitive="ill", h=0.5, values=["hiv"])
+    >>> only.check(people).holds
+    True
+
+    References
+    ----------
+    K. Wang, B. C. M. Fung, P. S. Yu: Handicapping attacker's confidence: an alternative to
+    k-anonymization, KAIS 11(3), 2007.
+    """
+
+    quasi: tuple[str, ...] = QUASI
+    sensitive: str = SENSITIVE
+    h: Fraction = field(default=Fraction(1, 2), metadata={"doc": "greatest confidence"})
+    values: tuple[str, ...] = field(
+        default=(), metadata={"doc": "sensitive values that are protected; all if none"}
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
+        sensitive_column(self.sensitive, self.quasi)
+        object.__setattr__(self, "h", exact_share("h", self.h))
+        object.__setattr__(self, "values", _named(self.values))
+
+    def check(self, frame: Any) -> Verdict:  # noqa: ANN401
+        """Compute the confidences; witnesses are the surest rules."""
+        found = class_values(frame, self.quasi, self.sensitive)
+        meant, absent = _occurring(found, self.values)
+        sure, bad = _given_away(found, self.quasi, self.sensitive, self.h, meant)
+        classes = many(len(found), "class", "classes")
+        worst = min(bad, key=lambda each: (each[0], each[1].items))[1] if bad else None
+        which = f"{worst.consequent} with {worst.confidence}" if worst else ""
+        return answered(
+            rows=sum(sum(counts.values()) for counts in found.values()),
+            kept=f"no value of {self.sensitive} has a confidence above {self.h} in any of "
+            f"{classes}{absent}",
+            broken=f"{len(sure):,} of {classes} {'gives' if len(sure) == 1 else 'give'} a value "
+            f"of {self.sensitive} away, the worst {which}{absent}",
+            bad=bad,
+        )
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> ConfidenceBounding(quasi=["job"], sensitive="ill").describe()
+        'no class on job gives a value of ill away with a confidence above 1/2'
+        """
+        return (
+            f"no class on {', '.join(self.quasi)} gives a value of {self.sensitive} away with a "
+            f"confidence above {self.h}"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return {
+            "quasi": list(self.quasi),
+            "sensitive": self.sensitive,
+            "h": share_as_json(self.h),
+            "values": list(self.values),
+        }
+
+
+def _named(values: object) -> tuple[str, ...]:
+    """Return the names of values, or say that they are no list of them."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"values is {values!r}", fix="give a list of values, also for a single one"
+        )
+    return tuple(map(str, values))
+
+
+def _occurring(
+    found: Mapping[Row, Mapping[object, int]], names: Sequence[str]
+) -> tuple[set[object] | None, str]:
+    """Return the values that are meant, None for all, and a remark on names that mean none."""
+    if not names:
+        return None, ""
+    wanted = {name: _number(name) for name in names}
+    numbers = set(wanted.values()) - {None}
+    meant: set[object] = set()
+    seen: set[object] = set()
+    for value in {value for counts in found.values() for value in counts}:
+        number = None if isinstance(value, str | bool) else _number(str(value))
+        if str(value) in wanted or number in numbers:
+            meant.add(value)
+            seen |= {str(value), number}
+    absent = sorted(name for name, n in wanted.items() if not seen & ({name, n} - {None}))
+    if not absent:
+        return meant, ""
+    said = ", ".join(map(repr, absent[:NAMED])) + (", …" if len(absent) > NAMED else "")
+    return meant, f"; {said} never {'occurs' if len(absent) == 1 else 'occur'}"
+
+
+def _number(text: str) -> Fraction | None:
+    """Return the number that a text means, if it means one."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _given_away(
+    found: Mapping[Row, Mapping[object, int]],
+    quasi: Sequence[str],
+    sensitive: str,
+    most: Fraction,
+    values: Collection[object] | None,
+) -> tuple[set[Row], list[tuple[Fraction | int, Witness]]]:
+    """Return the classes in which a value has a share above `most`, and the witnesses."""
+    sure: set[Row] = set()
+    bad: list[tuple[Fraction | int, Witness]] = []
+    for row, counts in found.items():
+        rows = sum(counts.values())
+        for value, count in counts.items():
+            share = Fraction(count, rows)
+            if share > most and (values is None or value in values):
+                sure.add(row)
+                required = f"a share of at most {most}, not {share}"
+                given = f"{sensitive}={value}"
+                bad.append((-share, witness(shown(quasi, row), rows, required, given, share)))
+    return sure, bad
+
+
+DISTANCES = ("equal", "ordered", "hierarchical")
+"""How far two sensitive values are apart, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TCloseness:
+    """In every class the sensitive values are spread as in the whole table, up to t.
+
+    The measure is the earth mover's distance: the least share of rows times the distance they
+    must be moved to turn one distribution into the other. Distances of values are between 0 and
+    1: ``"equal"``: 1 for different values; ``"ordered"``: |i - j| / (m - 1) for the i-th and j-th
+    of m values of the table in order; ``"hierarchical"``: the height of their lowest common
+    ancestor in a tree by the height of the tree. All are computed in whole numbers.
+
+    Parameters
+    ----------
+    quasi
+        The columns that somebody may know of a person.
+    sensitive
+        The column that must not be inferred.
+    t
+        Greatest distance, held as it is written.
+    distance
+        ``"equal"``, ``"ordered"`` or ``"hierarchical"``; if None: with a tree hierarchical, for
+        numbers and times ordered, otherwise equal.
+    taxonomy
+        The tree of the values, for ``"hierarchical"``.
+
+    Examples
+    --------
+    Salaries of 3 to 11 thousand, of which one class holds the three lowest:
+
+    >>> import polars as pl
+    >>> salaries = [3, 4, 5, 6, 11, 8, 7, 9, 10]
+    >>> people = pl.DataFrame({"zip": ["476"] * 3 + ["479"] * 6, "pay": salaries})
+    >>> verdict = TCloseness(quasi=["zip"], sensitive="pay", t=0.3).check(people)
+    >>> verdict.reason
+    '1 of 2 classes is farther than 3/10 from the whole table, the farthest 3/8'
+    >>> TCloseness(quasi=["zip"], sensitive="pay", t="3/8").check(people).holds
+    True
+
+    Notes
+    -----
+    In an unbalanced tree the height of a node is that of its highest leaf, so distances only grow
+    on the way up; moving within the lowest subtrees first is then cheapest.
+
+    References
+    ----------
+    N. Li, T. Li, S. Venkatasubramanian: t-closeness: privacy beyond k-anonymity and l-diversity,
+    ICDE 2007.
+    """
+
+    quasi: tuple[str, ...] = QUASI
+    sensitive: str = SENSITIVE
+    t: Fraction = field(default=Fraction(1, 5), metadata={"doc": "greatest distance, 0 to 1"})
+    distance: str | None = field(
+        default=None, metadata={"doc": "equal, ordered or hierarchical; by the column if none"}
+    )
+    taxonomy: Taxonomy | None = field(default=None, metadata={"doc": "tree of the values"})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
+        sensitive_column(self.sensitive, self.quasi)
+        object.__setattr__(self, "t", exact_share("t", self.t))
+        if self.distance is not None and self.distance not in DISTANCES:
+            raise ParameterError(
+                f"distance is {self.distance!r}", fix=f"use one of {', '.join(DISTANCES)}"
+            )
+        if (self.distance == "hierarchical") != (self.taxonomy is not None) and (
+            self.distance is not None
+        ):
+            raise ParameterError(
+                f"distance is {self.distance!r}, {'with' if self.taxonomy else 'without'} a tree",
+                fix="give a tree with the hierarchical distance, and only then",
+            )
+
+    def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
+        """Compute the distance of each class; witnesses are the farthest ones."""
+        kind, table = self._measured(frame)
+        found = class_values(table, self.quasi, self.sensitive)
+        whole: dict[object, int] = {}
+        for counts in found.values():
+            for value, count in counts.items():
+                whole[value] = whole.get(value, 0) + count
+        values, moved, stretch = self._ground(kind, list(whole))
+        total = [whole[value] for value in values]
+        n = sum(total)
+        bad, farthest = [], Fraction(0)
+        for row, counts in found.items():
+            rows = sum(counts.values())
+            own = [counts.get(value, 0) for value in values]
+            # What the class has too much of each value, times n and the class's number of rows.
+            much = _whole_numbers(own, n, total, rows, stretch)
+            distance = moved(much) / (n * rows)
+            farthest = max(farthest, distance)
+            if distance > self.t:
+                required = f"a distance of at most {self.t}, not {distance}"
+                bad.append((-distance, witness(shown(self.quasi, row), rows, required)))
+        classes = many(len(found), "class", "classes")
+        return answered(
+            rows=n,
+            kept=f"none of {classes} is farther than {farthest} from the whole table",
+            broken=f"{len(bad):,} of {classes} {'is' if len(bad) == 1 else 'are'} farther than "
+            f"{self.t} from the whole table, the farthest {farthest}",
+            bad=bad,
+        )
+
+    def _measured(self, frame: Any) -> tuple[str, pl.DataFrame]:  # noqa: ANN401
+        """Return the distance, and the columns; times as numbers where their order counts."""
+        table = plain_columns(frame, [*self.quasi, self.sensitive])
+        column = table[self.sensitive]
+        in_order = column.dtype.is_numeric() or column.dtype.is_temporal()
+        distance = self.distance
+        if distance is None:
+            distance = "hierarchical" if self.taxonomy else "ordered" if in_order else "equal"
+        if distance == "ordered":
+            if not in_order or (column.dtype.is_float() and column.is_nan().any()):
+                raise InputError(
+                    f"the column {self.sensitive!r} holds no numbers, so its values have no order",
+                    fix="use another distance, or convert the column",
+                )
+            if column.dtype.is_temporal():
+                table = table.with_columns(column.to_physical())
+        return distance, table
+
+    def _ground(
+        self, distance: str, values: list[Any]
+    ) -> tuple[list[Any], Callable[[Any], Fraction], int]:
+        """Return the values in a fitting order, how an excess is moved, and how much that grows."""
+        if distance == "equal":
+            return sorted(values, key=str), _equal, len(values)
+        if distance == "ordered":
+            return sorted(values), _ordered, len(values)
+        assert self.taxonomy is not None
+        tree = self.taxonomy.for_items(list(map(str, values)))
+        climb = _Climb(tree, tree.leaf_of(list(map(str, values))))
+        return values, climb, len(values) + (tree.height + 1) ** 2
+
+    def describe(self) -> str:
+        """Return the promise in one plain sentence.
+
+        >>> TCloseness(quasi=["zip"], sensitive="pay").describe()
+        'in every class on zip the values of pay are spread as in the whole table, up to 1/5'
+        """
+        return (
+            f"in every class on {', '.join(self.quasi)} the values of {self.sensitive} are spread "
+            f"as in the whole table, up to {self.t}"
+        )
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values; of a tree only that there is one."""
+        return {
+            "quasi": list(self.quasi),
+            "sensitive": self.sensitive,
+            "t": share_as_json(self.t),
+            "distance": self.distance or ("hierarchical" if self.taxonomy else None),
+        }
+
+
+def _whole_numbers(own: list[int], n: int, total: list[int], rows: int, stretch: int) -> Any:  # noqa: ANN401
+    """Return own · n - total · rows, in 64 bits where no sum of them can overflow."""
+    kind: Any = np.int64 if n * rows * (stretch + 1) < 2**61 else object
+    much: Any = np.array(own, dtype=kind) * n - np.array(total, dtype=kind) * rows
+    return much
+
+
+def _equal(much: Any) -> Fraction:  # noqa: ANN401
+    return Fraction(int(np.abs(much).sum()), 2)
+
+
+def _ordered(much: Any) -> Fraction:  # noqa: ANN401
+    return Fraction(int(np.abs(np.cumsum(much)).sum()), max(len(much) - 1, 1))
+
+
+class _Climb:
+    """Moves an excess within the lowest subtrees first: what is left over climbs on."""
+
+    def __init__(self, tree: Taxonomy, leaves: Any) -> None:  # noqa: ANN401
+        self.leaves = leaves
+        self.parents = tree.parents[1:]
+        self.ends = tree.ends
+        self.heights = np.zeros(len(tree), dtype=np.int64)
+        for node in range(len(tree) - 1, 0, -1):
+            above = int(tree.parents[node])
+            self.heights[above] = max(self.heights[above], self.heights[node] + 1)
+
+    def __call__(self, much: Any) -> Fraction:  # noqa: ANN401
+        at = np.zeros(len(self.heights), dtype=much.dtype)
+        np.add.at(at, self.leaves, much)
+        sums = np.concatenate([np.zeros(1, dtype=much.dtype), np.cumsum(at)])
+        below = sums[self.ends] - sums[:-1]
+        more, less = np.zeros_like(at), np.zeros_like(at)
+        np.add.at(more, self.parents, np.maximum(below[1:], 0))
+        np.add.at(less, self.parents, np.maximum(-below[1:], 0))
+        moved = (np.minimum(more, less) * self.heights).sum()
+        return Fraction(int(moved), max(int(self.heights[0]), 1))

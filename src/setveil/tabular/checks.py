@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from setveil.tabular.check_anonymity import KAnonymity, XYAnonymity
-from setveil.tabular.check_closeness import TCloseness
-from setveil.tabular.check_confidence import AlphaKAnonymity, ConfidenceBounding
+from setveil.tabular.check_anonymity import DeltaPresence, KAnonymity, KKmAnonymity, XYAnonymity
 from setveil.tabular.check_diversity import (
+    AlphaKAnonymity,
+    ConfidenceBounding,
     DistinctDiversity,
     EntropyDiversity,
     RecursiveDiversity,
+    TCloseness,
 )
 from setveil.tabular.check_mechanisms import (
     DifferentialPrivacy,
     Rho1Rho2,
     geometric_mechanism,
 )
-from setveil.tabular.check_presence import DeltaPresence
-from setveil.tabular.check_relational_transaction import KKmAnonymity
 
 __all__ = [
     "CHECKS",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from setveil.anonymize.base import check_enough, check_k
 from setveil.tabular.columns import distinct_values, quasi_columns, whole_table
 from setveil.tabular.hierarchies import ANY, value_tree
-from setveil.tabular.partitioned import Partitioned, publish
+from setveil.tabular.recoding import Partitioned, publish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def mondrian(
     --------
     The patients of the lecture; engineers are told apart from lawyers only where two are alike:
 
-    >>> from setveil.tabular.patients import JOBS, patients
+    >>> from setveil.tabular.generalization import JOBS, patients
     >>> done = mondrian(patients(), quasi=["Job", "Sex", "Age"], k=2, hierarchies={"Job": JOBS})
     >>> for row in done.frame.rows():
     ...     print(*row)

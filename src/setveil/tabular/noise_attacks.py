@@ -12,7 +12,7 @@ from setveil.attack.public_records import place_of_truth
 from setveil.attack.spectral import Spectrum
 from setveil.core.errors import InputError, ParameterError
 from setveil.io.frames import as_polars
-from setveil.tabular.noise import DISTRIBUTIONS, numeric_values
+from setveil.tabular.perturbation import DISTRIBUTIONS, numeric_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -90,7 +90,7 @@ def filter_noise(
     Three causes, twenty columns, noise as large as the signal:
 
     >>> import polars as pl
-    >>> from setveil.tabular.noise import add_noise
+    >>> from setveil.tabular.perturbation import add_noise
     >>> rng = np.random.default_rng(1)
     >>> truth = rng.normal(size=(1000, 3)) @ rng.normal(size=(3, 20))
     >>> table = pl.DataFrame({f"c{i}": truth[:, i] for i in range(20)})
@@ -136,7 +136,7 @@ def match_public_records(
     candidates
         Public records with the same columns, without noise.
     deviations, distribution
-        The noise, see :func:`~setveil.tabular.noise.add_noise`.
+        The noise, see :func:`~setveil.tabular.perturbation.add_noise`.
 
     Examples
     --------

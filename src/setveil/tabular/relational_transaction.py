@@ -15,12 +15,11 @@ from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import fresh_id
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.io.frames import as_polars
-from setveil.tabular.check_relational_transaction import KKmAnonymity
+from setveil.tabular.check_anonymity import KKmAnonymity
 from setveil.tabular.classes import named_columns
-from setveil.tabular.columns import whole_table
-from setveil.tabular.item_column import item_sets
+from setveil.tabular.columns import item_sets, whole_table
 from setveil.tabular.mondrian import mondrian
-from setveil.tabular.partitioned import by_content, content_ranks, drawn_order
+from setveil.tabular.recoding import by_content, content_ranks, drawn_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

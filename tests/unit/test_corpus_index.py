@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from tests.reference.relatedness import plain_counts, plain_pair_counts
 
 from setveil.core.errors import InputError
-from setveil.relatedness import CorpusIndex, build_index, index_build
-from setveil.relatedness.words import words_of
+from setveil.relatedness import CorpusIndex, build_index
+from setveil.relatedness import index as corpus_index
+from setveil.relatedness.index import words_of
 
 NOTES = [
     "High blood pressure, and a headache.",
@@ -61,13 +62,13 @@ def test_plural_and_singular_meet(tmp_path):
     documents=st.lists(TEXT.map(" ".join), min_size=1, max_size=10),
     rows=st.lists(TERM, max_size=4),
     columns=st.lists(TERM, max_size=4),
-    limits=st.tuples(st.sampled_from([1, 3, 1 << 22]), st.sampled_from([0, index_build.NARROW])),
+    limits=st.tuples(st.sampled_from([1, 3, 1 << 22]), st.sampled_from([0, corpus_index.NARROW])),
 )
 def test_counts_against_every_document(tmp_path_factory, documents, rows, columns, limits):
     path = tmp_path_factory.mktemp("index") / "x.index"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_build, "BATCH", limits[0])
-        patch.setattr(index_build, "NARROW", limits[1])
+        patch.setattr(corpus_index, "BATCH", limits[0])
+        patch.setattr(corpus_index, "NARROW", limits[1])
         if not any(words_of(document) for document in documents):
             with pytest.raises(InputError, match="no words in the corpus"):
                 build_index(documents, path, singulars=False)

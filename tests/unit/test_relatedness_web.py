@@ -11,8 +11,7 @@ import pytest
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.relatedness import NGD, WebConfig, WebCounts, ngd, parse_relatedness
-from setveil.relatedness.web import same_server
-from setveil.relatedness.web_config import count_in, steps_of
+from setveil.relatedness.web import count_in, same_server, steps_of
 
 PAGES = {
     '"flu"': 40,

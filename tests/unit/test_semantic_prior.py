@@ -18,7 +18,7 @@ from setveil.attack.term_evidence import TermEvidence, over_anchors
 from setveil.core.errors import NotApplicable
 from setveil.measure import score
 from setveil.relatedness import NGD, Embedding, RecordCounts
-from setveil.relatedness.combined import Combined
+from setveil.relatedness.base import Combined
 from setveil.release import Plan, publish_disassociated
 from setveil.release.disassociated import Chunk
 

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from setveil.attack.tables import Contexts, Gaps, targets
 from setveil.attack.word_vectors import TermVectors
 from setveil.core.errors import NotApplicable
-from setveil.relatedness.base import Counts
-from setveil.relatedness.combined import Combined
+from setveil.relatedness.base import Combined, Counts
 from setveil.relatedness.cooccurrence import ngd, pmi
 
 if TYPE_CHECKING:

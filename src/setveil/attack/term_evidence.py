@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.table import TransactionTable
-from setveil.relatedness.base import Counts
-from setveil.relatedness.combined import Combined
-from setveil.relatedness.cooccurrence import ngd, pmi
-from setveil.relatedness.from_release import RecordCounts
+from setveil.relatedness.base import Combined, Counts
+from setveil.relatedness.cooccurrence import RecordCounts, ngd, pmi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -64,7 +64,7 @@ def index(
     """
     from itertools import chain
 
-    from setveil.relatedness.index_build import build_index
+    from setveil.relatedness.index import build_index
     from setveil.text.documents import Documents
 
     if str(out) == "-":

@@ -9,29 +9,34 @@ a word share one number. Texts and names of documents are not kept.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import struct
-from dataclasses import dataclass
+import tempfile
+import unicodedata
+from array import array
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.core.errors import InputError
-from setveil.core.files import shown_name
+from setveil.core.files import output_file, shown_name
 from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file, parse_json
-from setveil.relatedness.postings import meet
-from setveil.relatedness.words import possible_singulars, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from setveil.relatedness.base import IntArray
 
     Array = npt.NDArray[Any]
+
+    Postings = npt.NDArray[np.uint32] | npt.NDArray[np.int32]
 
 MAGIC = b"setveil index 1\n"
 ALIGNED = 64
@@ -321,3 +326,346 @@ def _check(arrays: Mapping[str, Array]) -> None:
     for name, limit in (("form_words", words), ("word_forms", forms)):
         if arrays[name].min() < 0 or arrays[name].max() >= limit:
             raise ValueError(name)
+
+
+# --- Postings: the documents that hold a term ---
+
+BLOCK = 256
+"""Terms counted at a time: bounds the memory of their bitsets, whatever is asked for."""
+
+
+def meet(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    postings_of: Callable[[str], Postings],
+    total: int,
+) -> IntArray:
+    """Return for each row term and column term how many documents hold both.
+
+    Parameters
+    ----------
+    rows, columns
+        Terms; repeated ones are counted once.
+    postings_of
+        Gives the numbers of the documents that hold a term, each once.
+    total
+        Number of documents.
+
+    Examples
+    --------
+    >>> lists = {"flu": [0, 2], "cough": [2, 3], "gout": []}
+    >>> meet(["flu", "gout"], ["cough", "flu"],
+    ...      lambda term: np.array(lists[term], dtype=np.int32), 4).tolist()
+    [[1, 2], [0, 0]]
+    """
+    from setveil.kernels.postings import pair_counts
+
+    down, rows_at = _distinct(rows)
+    across, columns_at = _distinct(columns)
+    counts = np.zeros((len(down), len(across)), dtype=np.int64)
+    for c in range(0, len(across), BLOCK):
+        column_lists = _joined([postings_of(term) for term in across[c : c + BLOCK]])
+        for r in range(0, len(down), BLOCK):
+            row_lists = _joined([postings_of(term) for term in down[r : r + BLOCK]])
+            counts[r : r + BLOCK, c : c + BLOCK] = pair_counts(*row_lists, *column_lists, total)
+    return counts[np.ix_(rows_at, columns_at)]
+
+
+def _distinct(terms: Sequence[str]) -> tuple[list[str], IntArray]:
+    place: dict[str, int] = {}
+    at = np.array([place.setdefault(term, len(place)) for term in terms], dtype=np.int64)
+    return list(place), at
+
+
+def _joined(lists: list[Postings]) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    starts = np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)])
+    joined = np.concatenate([np.empty(0, dtype=np.int32), *lists], casting="unsafe", dtype=np.int32)
+    return starts.astype(np.int64), joined
+
+
+# --- Words: how a text becomes what is counted, in a corpus and in terms looked up ---
+
+END = "\0"
+"""Ends a text in a list of the words of many; no word holds it."""
+
+_WORD = re.compile(r"[^\W_]+")
+_WORD_OR_END = re.compile(rf"[^\W_]+|{END}")
+_POSSESSIVE = re.compile("['\u2019]s\\b")
+_ENDINGS = (
+    ("ies", "y"),
+    ("oses", "osis"),
+    ("yses", "ysis"),
+    ("s", ""),
+    ("es", ""),
+    ("ves", "f"),
+    ("men", "man"),
+)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in order: runs of letters and digits, in lower case.
+
+    Punctuation and hyphens only separate, so that "x-ray" and "x ray" are the same two words; a
+    possessive 's is dropped.
+
+    >>> words_of("An X-ray of Crohn's disease_2, café.")
+    ['an', 'x', 'ray', 'of', 'crohn', 'disease', '2', 'café']
+    """
+    return _WORD.findall(_plain(text))
+
+
+def _plain(text: str) -> str:
+    """Return a text composed, in lower case and without possessives."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    lower = text.lower()
+    if "'s" in lower or "\u2019s" in lower:
+        lower = _POSSESSIVE.sub("", lower)
+    return lower
+
+
+def words_of_many(texts: Sequence[str]) -> list[str]:
+    """Return the words of several texts in one list, with :data:`END` after each text.
+
+    One pass over all of them: for a million short texts faster than one pass over each.
+
+    >>> words_of_many(["An X-ray.", "", "Flu"]) == ["an", "x", "ray", END, END, "flu", END]
+    True
+    """
+    # Between line breaks the mark touches no word: what is normalized or dropped stays the same.
+    joined = "".join(f"{text.replace(END, ' ')}\n{END}\n" for text in texts)
+    return _WORD_OR_END.findall(_plain(joined))
+
+
+def possible_singulars(word: str) -> Iterator[str]:
+    """Yield what a word would be the plural of, most likely ones first.
+
+    A corpus is turned to singulars with a lexicon. When a term is looked up, the corpus itself
+    tells which of these is a word, so that no lexicon needs to be loaded.
+
+    >>> list(possible_singulars("diagnoses")), list(possible_singulars("flu"))
+    (['diagnosis', 'diagnose', 'diagnos'], [])
+    """
+    if len(word) > 3:
+        for ending, base in _ENDINGS:
+            if word.endswith(ending) and not word.endswith("ss"):
+                yield word.removesuffix(ending) + base
+
+
+# --- Building an index: documents in, one file out, whole or not at all ---
+
+BATCH = 1 << 22
+"""Words that are held in memory before they go to disk."""
+NARROW = (1 << 32) - 1
+"""Places up to this fit into 32 bits."""
+
+
+class _Numbers(dict[str, int]):
+    """Spellings, numbered as they come."""
+
+    def __missing__(self, form: str) -> int:
+        number = self[form] = len(self)
+        return number
+
+
+@dataclass(kw_only=True)
+class _Tokens:
+    """The corpus as numbers of spellings, in a file without a name that goes when it is closed."""
+
+    file: IO[bytes]
+    forms: _Numbers = field(default_factory=_Numbers)
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+    _waiting: list[npt.NDArray[np.uint32]] = field(default_factory=list)
+    _held: int = 0
+
+    def add(self, words: list[str]) -> None:
+        self.lengths.append(len(words))
+        self._waiting.append(
+            np.fromiter(map(self.forms.__getitem__, words), np.uint32, count=len(words))
+        )
+        self._held += len(words)
+        if self._held >= BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._waiting:
+            self.file.write(np.concatenate(self._waiting).tobytes())
+        self._waiting.clear()
+        self._held = 0
+
+    def batches(self) -> Iterator[tuple[int, int, IntArray, npt.NDArray[np.uint32]]]:
+        """Yield the first document, the first token, the lengths and the tokens of batches."""
+        lengths = np.frombuffer(self.lengths, dtype=np.int64)
+        ends = np.cumsum(lengths)
+        first = begin = 0
+        self.file.seek(0)
+        while first < len(lengths):
+            upto = max(first + 1, int(np.searchsorted(ends, begin + BATCH)))
+            end = int(ends[upto - 1])
+            raw = self.file.read(4 * (end - begin))
+            yield first, begin, lengths[first:upto], np.frombuffer(raw, dtype=np.uint32)
+            first, begin = upto, end
+
+
+def build_index(
+    documents: Iterable[Any],
+    path: str | os.PathLike[str],
+    *,
+    singulars: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> CorpusIndex:
+    """Count the words of a corpus into an index on disk, and open it.
+
+    The corpus may be larger than memory: its words go through a file beside `path` that has no
+    name and is gone when the work ends, however it ends. What stays in memory is the list of
+    different spellings and one number per document.
+
+    Parameters
+    ----------
+    documents
+        Texts, or objects with a `text` (:class:`setveil.text.documents.Document`).
+    path
+        The file to write; it appears whole or not at all.
+    singulars
+        Put English plurals under their singulars; needs ``setveil[text]``.
+    progress
+        Called with a stage, how much is done and how much there is (0 where nobody knows).
+
+    Raises
+    ------
+    InputError
+        There is no word in any document, or the file cannot be written.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     build_index(["A cold.", "Colds and flu."], Path(folder, "notes.index"))
+    <CorpusIndex: 2 documents, 4 words>
+    """
+    tell = progress or (lambda stage, done, total: None)  # noqa: ARG005
+    folder = Path(path).parent
+    try:
+        with tempfile.TemporaryFile(dir=folder) as kept:
+            tokens = _Tokens(file=kept)
+            for number, document in enumerate(documents):
+                tokens.add(words_of(getattr(document, "text", document)))
+                if number % 1000 == 0:
+                    tell("reading", number, 0)
+            tokens.flush()
+            if not tokens.forms:
+                raise InputError("there are no words in the corpus", fix="give it texts")
+            _write(path, tokens, folder, singulars=singulars, tell=tell)
+    except OSError as error:
+        raise InputError(
+            f"the index cannot be written: {error.strerror or error}",
+            where=shown_name(path),
+            fix="check that the directory exists, can be written to and has room",
+        ) from None
+    return CorpusIndex.open(path)
+
+
+def _write(
+    path: str | os.PathLike[str],
+    tokens: _Tokens,
+    folder: Path,
+    *,
+    singulars: bool,
+    tell: Callable[[str, int, int], None],
+) -> None:
+    tell("sorting words", 0, 0)
+    arrays, word_of = word_forms(tokens.forms, singulars=singulars)
+    n_words, n_documents = len(arrays["word_forms"]), len(tokens.lengths)
+    lengths = np.frombuffer(tokens.lengths, dtype=np.int64)
+    # One place stays empty after each document.
+    arrays["document_starts"] = np.concatenate([[0], np.cumsum(lengths + 1)])
+    from setveil.kernels.postings import count_words, place_words
+
+    occurrences, held = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
+    last = np.full(n_words, -1, np.int64)
+    for first, _, sizes, batch in tokens.batches():
+        count_words(batch, sizes, first, word_of, occurrences, held, last)
+        tell("counting", first, n_documents)
+    arrays["place_starts"] = np.concatenate([[0], np.cumsum(occurrences)])
+    arrays["posting_starts"] = np.concatenate([[0], np.cumsum(held)])
+    wide = arrays["document_starts"][-1] > NARROW
+    with tempfile.TemporaryFile(dir=folder) as spots, tempfile.TemporaryFile(dir=folder) as lists:
+        places = on_disk(spots, "<i8" if wide else "<u4", int(occurrences.sum()))
+        postings = on_disk(lists, "<u4", int(held.sum()))
+        next_place = arrays["place_starts"][:-1].copy()
+        next_posting = arrays["posting_starts"][:-1].copy()
+        last[:] = -1
+        for first, begin, sizes, batch in tokens.batches():
+            place_words(batch, sizes, first, begin + first, word_of, next_place, next_posting,
+                        last, places, postings)  # fmt: skip
+            tell("placing", first, n_documents)
+        arrays["places"], arrays["postings"] = places, postings
+        tell("writing", 0, 0)
+        with output_file(path) as out:
+            write_sections(out, arrays, singulars=singulars)
+
+
+def on_disk(file: IO[bytes], kind: str, length: int) -> Array:
+    """Return an array in a file; it goes when the file is closed."""
+    file.truncate(length * np.dtype(kind).itemsize)
+    return np.memmap(file, dtype=kind, mode="r+", shape=(length,))
+
+
+def word_forms(
+    forms: Iterable[str], *, singulars: bool
+) -> tuple[dict[str, Array], npt.NDArray[np.int32]]:
+    """Return the arrays of spellings and words, and the word of each spelling by its place.
+
+    >>> arrays, words = word_forms(["tests", "a", "test"], singulars=True)
+    >>> words.tolist(), arrays["form_starts"].tolist()
+    ([1, 0, 1], [0, 1, 5, 10])
+    """
+    if singulars:
+        word_by_form = {form: _singular(form) for form in forms}
+    else:
+        word_by_form = {form: form for form in forms}
+    words = sorted(set(word_by_form.values()))
+    number = {word: i for i, word in enumerate(words)}
+    word_of = np.fromiter((number[word] for word in word_by_form.values()), np.int32)
+    # A singular can be looked up where only its plural stands in the corpus.
+    word_by_form.update((word, word) for word in words if word not in word_by_form)
+    # Python sorts by code points, which is the order of their UTF-8 bytes.
+    spelt = sorted(word_by_form)
+    encoded = [form.encode() for form in spelt]
+    place = {form: i for i, form in enumerate(spelt)}
+    arrays: dict[str, Array] = {
+        "form_text": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        "form_starts": np.concatenate([[0], np.cumsum([len(each) for each in encoded])]),
+        "form_words": np.array([number[word_by_form[form]] for form in spelt]),
+        "word_forms": np.array([place[word] for word in words]),
+    }
+    return arrays, word_of
+
+
+def _singular(form: str) -> str:
+    """Return the singular of the singular … until it stays, so that a word stands for itself."""
+    from setveil.text.inflection import singular
+
+    word = singular(form)
+    while word and word != form:
+        form, word = word, singular(word)
+    return form
+
+
+def write_sections(out: Any, arrays: dict[str, Array], *, singulars: bool) -> None:  # noqa: ANN401
+    """Write the arrays of an index into an open file, with the table of where they stand."""
+    typed = {
+        name: arrays[name].astype(kind_of(name, arrays[name]), copy=False) for name in SECTIONS
+    }
+    sections = {}
+    out.write(MAGIC)
+    at = len(MAGIC)
+    for name, content in typed.items():
+        at += out.write(b"\0" * (-at % ALIGNED))
+        sections[name] = (at, len(content), kind_of(name, content))
+        step = STEP // content.itemsize
+        for begin in range(0, len(content), step):
+            at += out.write(content[begin : begin + step].tobytes())
+    digest = digest_of(typed, singulars=singulars)
+    table = {"singulars": singulars, "digest": digest, "sections": sections}
+    written = json.dumps(table).encode()
+    out.write(written + LENGTH.pack(len(written)) + MAGIC)

@@ -19,9 +19,15 @@ from setveil.core.errors import InputError
 from setveil.core.files import output_file, shown_name
 from setveil.core.table import Vocabulary
 from setveil.engine.spark import spoken_errors, unwarned
-from setveil.relatedness.index import CorpusIndex
-from setveil.relatedness.index_build import NARROW, on_disk, word_forms, write_sections
-from setveil.relatedness.words import END, words_of_many
+from setveil.relatedness.index import (
+    END,
+    NARROW,
+    CorpusIndex,
+    on_disk,
+    word_forms,
+    words_of_many,
+    write_sections,
+)
 from setveil.spark.batches import lists_of, map_batches
 from setveil.spark.table import DistributedTable, count_items, sorted_rows
 

@@ -12,8 +12,7 @@ import setveil
 from setveil.audit.config import KINDS, read_config
 from setveil.core.errors import SetveilError
 from setveil.io.layout import Layout, read_layout
-from setveil.relatedness.web import WebCounts
-from setveil.relatedness.web_config import WebConfig
+from setveil.relatedness.web import WebConfig, WebCounts
 
 if TYPE_CHECKING:
     import random

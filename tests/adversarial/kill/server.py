@@ -26,7 +26,7 @@ CHANGES = {
 PRELOADED = (
     "numpy", "numba", "polars", "scipy.sparse", "setveil.cli", "setveil.anonymize",
     "setveil.attack", "setveil.audit", "setveil.guarantee", "setveil.measure", "setveil.report",
-    "setveil.tabular", "setveil.text", "setveil.relatedness", "setveil.relatedness.index_build",
+    "setveil.tabular", "setveil.text", "setveil.relatedness", "setveil.relatedness.index",
     "setveil.io.readers",
 )  # fmt: skip
 

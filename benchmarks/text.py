@@ -12,8 +12,7 @@ from pathlib import Path
 from benchmarks.row import Row
 from setveil.text.documents import Document, Documents
 from setveil.text.extract import extract
-from setveil.text.extractor import METHODS, Extractor
-from setveil.text.processes import cores
+from setveil.text.extractor import METHODS, Extractor, cores
 from setveil.text.tagging import PatternTagger
 
 MEDQUAD = "medquad.jsonl.gz"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setveil.text.html_text import html_to_text, looks_like_html
+from setveil.text.documents import html_to_text, looks_like_html
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,16 @@ from tests.reference import noun_phrases as reference
 from setveil.core.errors import ParameterError
 from setveil.text import tagging
 from setveil.text.extractor import METHODS, Extractor
-from setveil.text.noun_phrases import is_word, noun_phrases, nouns, without_contained
-from setveil.text.stop_words import STOP_WORDS, with_more
+from setveil.text.noun_phrases import (
+    STOP_WORDS,
+    is_word,
+    noun_phrases,
+    nouns,
+    tokens,
+    with_more,
+    without_contained,
+)
 from setveil.text.tagging import PIECE, SpacyTagger, find_tagger, pieces, tagged_sentences, tidied
-from setveil.text.tokens import tokens
 
 TAGS = {"N": "NN", "A": "JJ", "L": "NN", ".": "VB"}
 

@@ -16,11 +16,13 @@ from setveil import TransactionTable
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.measure.cells import cell_density
 from setveil.measure.profile import ttr
-from setveil.text import ratio_search
-from setveil.text.ratio_search import Ratio, choose, extreme
+from setveil.text import selection
 from setveil.text.selection import (
+    Ratio,
     at_random,
+    choose,
     chosen_records,
+    extreme,
     shortened,
     with_cell_density,
     with_ttr,
@@ -111,7 +113,7 @@ def test_the_search_finds_what_the_enumeration_finds(case, target, by_cells):
     every = reference.values(table.to_rows(), size, of)
     assume(every)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ratio_search, "FEW", 0)
+        patch.setattr(selection, "FEW", 0)
         rng = np.random.default_rng(seed)
         try:
             if by_cells:
@@ -135,7 +137,7 @@ def test_the_search_finds_what_the_enumeration_finds(case, target, by_cells):
 @given(st.integers(1, 40), st.data())
 def test_few_choices_are_counted(n, data):
     size = data.draw(st.integers(1, n))
-    assert ratio_search._few_choices(n, size) == (math.comb(n, size) <= ratio_search.FEW)
+    assert selection._few_choices(n, size) == (math.comb(n, size) <= selection.FEW)
 
 
 @given(

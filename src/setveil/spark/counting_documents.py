@@ -18,8 +18,14 @@ from setveil.spark.batches import map_batches
 from setveil.spark.counting import DOCUMENTS, FILE, PLACE, TEXT
 from setveil.spark.sources import place_of, reader_of
 from setveil.spark.table import quoted
-from setveil.text.documents import ENDINGS, TEXT_FIELDS, decoded, foreign
-from setveil.text.html_text import html_to_text, looks_like_html
+from setveil.text.documents import (
+    ENDINGS,
+    TEXT_FIELDS,
+    decoded,
+    foreign,
+    html_to_text,
+    looks_like_html,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

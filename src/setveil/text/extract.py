@@ -12,9 +12,7 @@ from setveil.core.errors import InputError, ParameterError
 from setveil.core.table import RowCollector
 from setveil.io.read_report import SHOWN
 from setveil.text.documents import Document, DocumentCounts, Documents
-from setveil.text.extractor import Extractor
-from setveil.text.processes import Processes, cores
-from setveil.text.worker import batch_of
+from setveil.text.extractor import Extractor, Processes, batch_of, cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

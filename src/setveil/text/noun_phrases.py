@@ -1,4 +1,4 @@
-"""Noun phrases of a text: noun + noun, adjective + noun, or a noun alone.
+"""Items of a text: noun phrases (noun + noun, adjective + noun, or a noun), nouns, or tokens.
 
 Within a run of adjectives and nouns the first word that is followed by a noun forms a pair with
 it, and the search goes on behind the pair; nouns that are left stand alone. This is how the
@@ -10,6 +10,8 @@ References
 ----------
 .. [1] J. Shao, H. Ong: Exploiting contextual information in attacking set-generalized
    transactions. ACM Transactions on Internet Technology 17 (4), 2017, section 6.1.
+.. [2] A. AlShuhail, J. Shao: Semantic attack on disassociated transaction data. 2023, section
+   "Dataset Preparation and Experiment Setup" (tokens).
 """
 
 from __future__ import annotations
@@ -18,14 +20,70 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from setveil.text.inflection import singular
-from setveil.text.stop_words import STOP_WORDS
+from setveil.core.errors import ParameterError
+from setveil.text.inflection import lemma, singular
 from setveil.text.tagging import tagged_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from setveil.text.tagging import Sentence, Tagger
+
+
+_PRONOUNS = """
+i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it
+its itself we us our ours ourselves they them their theirs themselves one oneself who whom whose
+which what whoever whatever whichever this that these those someone somebody something anyone
+anybody anything everyone everybody everything none nobody nothing
+"""
+_DETERMINERS = """
+a an the each every either neither both all any some no such same other others another own many
+much more most few fewer fewest several various certain enough less least half first second third
+last next former latter only even whole entire following able due likely further
+"""
+_PREPOSITIONS = """
+about above across after against along amid among around as at before behind below beneath beside
+besides between beyond by concerning despite down during except for from in inside into like near
+of off on onto out outside over past per regarding round since than through throughout till to
+toward towards under underneath until unto up upon via versus vs with within without
+"""
+_CONJUNCTIONS = """
+and or but nor so yet if because although though unless while whereas whether when where why how
+once lest hence thus therefore however moreover furthermore otherwise
+"""
+_VERBS = """
+be am is are was were been being have has had having do does did done doing can could may might
+must shall should will would ought cannot let get got gotten make
+"""
+_ADVERBS = """
+not never ever always often sometimes usually very too also just rather quite almost again
+already here there now then still else instead perhaps maybe soon later together away back well
+etc ie eg i.e. e.g. etc. et ibid
+"""
+_FRAGMENTS = """
+ll re ve don doesn didn isn aren wasn weren haven hasn hadn won wouldn couldn shouldn ain lot lots
+"""
+
+_LISTS = (_PRONOUNS, _DETERMINERS, _PREPOSITIONS, _CONJUNCTIONS, _VERBS, _ADVERBS, _FRAGMENTS)
+
+STOP_WORDS = frozenset(word for words in _LISTS for word in words.split())
+"""Pronouns, determiners, prepositions, conjunctions, auxiliary verbs and their like."""
+
+
+def with_more(words: Iterable[str]) -> frozenset[str]:
+    """Return the stop words and some more of the user's.
+
+    >>> "patient" in with_more(["Patient"]), "the" in with_more([])
+    (True, True)
+    """
+    more = frozenset(word.strip().lower() for word in words)
+    spaced = sorted(word for word in more if " " in word)
+    if spaced:
+        raise ParameterError(
+            f"the stop word {spaced[0]!r} is more than one word", fix="write one word per line"
+        )
+    return STOP_WORDS | more
+
 
 NOUN, ADJECTIVE, LETTER, BREAK = "noun", "adjective", "letter", ""
 """What a word can be in a phrase; a letter only ends one ("vitamin d")."""
@@ -150,3 +208,24 @@ def without_contained(items: Iterable[str]) -> list[str]:
             for start in range(len(words) - length + 1):
                 inner.add(" ".join(words[start : start + length]))
     return [item for item in listed if item not in inner]
+
+
+def tokens(
+    text: str, tagger: Tagger | None = None, stop_words: Collection[str] = STOP_WORDS
+) -> list[str]:
+    """Return the lemmatised words of a text, in the order of their first appearance.
+
+    Stop words, numbers (in digits or in words), punctuation, web addresses and single characters
+    are left out; the parameters are those of `setveil.text.noun_phrases.noun_phrases`.
+
+    >>> tokens("She was studying 12 cells; the study's cells grew.")
+    ['study', 'cell', 'grow']
+    """
+    found: dict[str, None] = {}
+    for sentence in tagged_sentences(text, tagger):
+        for word, tag in sentence:
+            lower = word.lower()
+            if tag == "CD" or len(word) < 2 or lower in stop_words or not is_word(word):
+                continue
+            found[lemma(lower, tag)] = None
+    return [item for item in found if len(item) > 1 and item not in stop_words]

@@ -220,7 +220,7 @@ def _table_of(source: TransactionTable | Iterable[HasText | str]) -> Transaction
         return source
     if isinstance(source, str):
         raise InputError("this is one text, not several documents", fix="pass a list of texts")
-    from setveil.text.tokens import tokens
+    from setveil.text.noun_phrases import tokens
 
     return TransactionTable.from_rows(
         tokens(each if isinstance(each, str) else each.text) for each in source

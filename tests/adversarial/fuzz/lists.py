@@ -17,8 +17,7 @@ from setveil.io.item_lists import read_items, read_itemsets
 from setveil.io.taxonomy_files import read_taxonomy, write_edges
 from setveil.tabular.files import read_frame, write_frame
 from setveil.text.documents import Documents
-from setveil.text.query_files import read_queries
-from setveil.text.query_log import transactions
+from setveil.text.query_log import read_queries, transactions
 
 if TYPE_CHECKING:
     import random

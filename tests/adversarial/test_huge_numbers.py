@@ -15,7 +15,8 @@ from setveil import Taxonomy
 from setveil.anonymize import Clump
 from setveil.cli import app
 from setveil.core.errors import ParameterError
-from setveil.core.registry import entries, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import entries
 from setveil.engine.worker import limit_memory, resident
 
 LIMITS = ("9" * 400, "9" * 5000, "nan", "inf", "-5", "1e400", "5 parsecs", "0", "", "٣s")

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from setveil.cli import app
+from setveil.core.params import usual_values
 from setveil.core.registry import entries
 
 VISITS = [
@@ -64,7 +65,7 @@ class Clinic:
         needed = found[0].requires if found else {"taxonomy"}
         letter = next((name for name in "kpl" if not found or hasattr(found[0], name)), None)
         options = [f"--{letter}", 2] if letter else []
-        for name, value in getattr(found[0], "usual", {}).items() if found else ():
+        for name, value in usual_values(found[0]).items() if found else ():
             options += [f"--{name}", value]
         if "taxonomy" in needed:
             options += ["--taxonomy", self.tree]

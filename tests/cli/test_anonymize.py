@@ -7,7 +7,8 @@ import pytest
 from tests.cli.conftest import VISITS
 
 import setveil
-from setveil.core.registry import entries, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import entries
 
 METHODS = [entry.name for entry in entries("anonymizer")]
 

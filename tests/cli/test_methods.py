@@ -3,7 +3,8 @@
 import json
 import re
 
-from setveil.core.registry import entries, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import entries
 
 
 def test_lists_every_method_with_its_parameters_and_paper(clinic):

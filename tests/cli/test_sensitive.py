@@ -5,7 +5,7 @@ import json
 import pytest
 
 import setveil
-from setveil.cli.method_options import as_share, seconds
+from setveil.core.params import Duration, Share
 from setveil.guarantee import KAnonymity
 from setveil.guarantee.base import Verdict
 
@@ -140,7 +140,7 @@ def test_lists_that_cannot_be_read(clinic):
     ("options", "said"),
     [
         (["--rho", "0"], "rho is"),
-        (["--rho", "1.5"], "rho is '1.5'"),
+        (["--rho", "1.5"], "rho is 1.5"),
         (["--rho", "high"], "not a number"),
         (["--rho", "1/0"], "not a number"),
         (["--budget", "soon"], "not a duration"),
@@ -166,8 +166,8 @@ def test_fractions_are_exact_in_the_manifest(clinic):
 
 
 def test_durations_and_shares():
-    assert [seconds(text) for text in ("45", "90s", "1.5m", "2h")] == [45, 90, 90, 7200]
-    assert as_share("0.25") == "0.25"
+    assert [Duration().read(text) for text in ("45", "90s", "1.5m", "2h")] == [45, 90, 90, 7200]
+    assert Share().read("0.25") == 0.25
 
 
 def test_no_limit_is_none(clinic):

@@ -24,6 +24,7 @@ from tests.reference.support_constraints import rare_parts
 from setveil import Taxonomy, TransactionTable
 from setveil.core import registry
 from setveil.core.errors import InfeasibleError, InputError, ParameterError, SetveilError
+from setveil.core.params import usual_values
 from setveil.guarantee import (
     Coherence,
     Disassociated,
@@ -69,7 +70,7 @@ def methods(*needs):
         pytest.param(entry.target, params, id=" ".join([entry.name, *map(str, params.values())]))
         for entry in ENTRIES
         for given in [{}, *VARIANTS.get(entry.name, [])]
-        for params in [{**getattr(entry.target, "usual", {}), **given}]
+        for params in [{**usual_values(entry.target), **given}]
         if {*entry.target.requires, *entry.target.__dataclass_fields__} >= set(needs)
     ]
     return pytest.mark.parametrize(("method", "params"), found)

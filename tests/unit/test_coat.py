@@ -295,7 +295,7 @@ def test_bags_count_once():
     ("params", "message"),
     [
         ({"objective": "speed"}, "objective is 'speed'"),
-        ({"constrained": 0}, "protects nothing"),
+        ({"constrained": 0}, "constrained is 0. To fix: use a number above 0"),
         ({"constrained": 1.5}, "constrained is 1.5"),
         ({"constrained": "many"}, "constrained is 'many'"),
     ],

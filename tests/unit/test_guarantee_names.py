@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.registry import entries, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import entries
 from setveil.guarantee import from_manifest, parse
 from setveil.guarantee.naming import described, value_of, written
 

@@ -7,7 +7,8 @@ from tests.unit.km_instances import TREE, instances, published
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import LRA, AprioriKm, DirectKm, OptimalKm, VPAKm
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.core.registry import find, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import find
 from setveil.engine import Loopback
 
 METHODS = {

@@ -13,7 +13,8 @@ from tests.strategies import tables_with_taxonomy
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Partition
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.core.registry import find, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import find
 from setveil.guarantee import KAnonymity
 
 TREE = Taxonomy.from_parents({"a": "A", "b": "A", "c": "C", "d": "C", "A": "R", "C": "R"})

@@ -10,7 +10,8 @@ from tests.reference.relatedness import plain_cosine_distance, plain_ngd, plain_
 
 from setveil import TransactionTable
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.core.registry import entries, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import entries
 from setveil.io.embeddings import Vectors
 from setveil.io.wordnet import WordNet
 from setveil.relatedness import (

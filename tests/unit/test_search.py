@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setveil.audit import Adversary, Criteria, RunRecord
-from setveil.audit.ladder import SIZES, Ladders, ladders_of
+from setveil.audit.ladder import Ladders, ladders_of
 from setveil.audit.results import MIN_K
 from setveil.audit.search import DEARER, EXHAUSTED, REACHED, STOPPED, UNTESTED, Search
 from setveil.audit.verdict import conclude
+from setveil.core.params import SIZES
 from setveil.measure import Rate
 
 LAX = {"max_loss": 9.0, "min_k": 1}

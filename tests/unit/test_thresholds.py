@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from setveil.anonymize.rho_method import check_rho
+from setveil.anonymize import SuppressControl
 from setveil.anonymize.time_budget import TimeBudget
 from setveil.core.errors import ParameterError
+from setveil.core.quantities import written_fraction
 from setveil.guarantee import RhoUncertainty, from_manifest, parse
-from setveil.guarantee.thresholds import written_fraction
 
 MONSTERS = ["1e-5000", "1e-30000000", "1e-9999999999999", "0." + "3" * 5000, "1/" + "9" * 5000]
 
@@ -18,7 +18,7 @@ MONSTERS = ["1e-5000", "1e-30000000", "1e-9999999999999", "0." + "3" * 5000, "1/
 def test_a_monstrous_number_is_refused_at_once(text):
     assert written_fraction(text) is None
     with pytest.raises(ParameterError, match="rho is"):
-        check_rho(text)
+        SuppressControl(rho=text)
     with pytest.raises(ParameterError, match="rho is"):
         RhoUncertainty(rho=text, sensitive=["s"])
     with pytest.raises(ParameterError, match="rho is"):

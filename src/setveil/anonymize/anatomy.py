@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.degree_groups import check_degree, split_feasible, told
+from setveil.anonymize.degree_groups import split_feasible, told
+from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.core.table import take_rows
 from setveil.guarantee.privacy_degree import PrivacyDegree
@@ -80,12 +81,7 @@ class Anatomy:
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     accepts: ClassVar[frozenset[str]] = frozenset({"rng"})
 
-    l: int = field(
-        default=5, metadata={"doc": "at most one record in l of a group holds a sensitive item"}
-    )
-
-    def __post_init__(self) -> None:
-        check_degree("l", self.l)
+    l: int = group_size(least=2, doc="at most one record in l of a group holds a sensitive item")
 
     def anonymize(
         self,

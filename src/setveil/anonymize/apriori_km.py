@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.anonymize.base import MethodRole
 from setveil.anonymize.recoding import (
     KmMethod,
     image_of,
@@ -92,6 +93,7 @@ class AprioriKm(KmMethod):
     """
 
     called: ClassVar[str] = "broader terms for rare combinations"
+    role: ClassVar[MethodRole] = MethodRole(place=4)
 
     def anonymize(
         self,

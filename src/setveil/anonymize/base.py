@@ -19,6 +19,37 @@ if TYPE_CHECKING:
     from setveil.release.base import Anonymization
 
 
+@dataclass(frozen=True, kw_only=True)
+class MethodRole:
+    """How an audit uses an anonymizer: the class variable `role` of one that says more than this.
+
+    Parameters
+    ----------
+    place
+        Place among the methods that an audit tries by itself, beginning with the lowest; None for
+        one that is tried where it is named, or with ``all``.
+    only_named
+        Whether even ``all`` leaves it out: it promises nothing, or nothing about a release.
+    needs_meaning
+        Whether its releases can be judged only with a source of relatedness.
+    """
+
+    place: int | None = None
+    only_named: bool = False
+    needs_meaning: bool = False
+
+
+def method_role(target: type) -> MethodRole:
+    """Return how an audit uses a class of anonymizers.
+
+    >>> from setveil.anonymize import Gather
+    >>> method_role(Gather).place
+    1
+    """
+    found: MethodRole = getattr(target, "role", MethodRole())
+    return found
+
+
 @runtime_checkable
 class Anonymizer(Protocol):
     """A method with its parameters; `requires` names the inputs it cannot do without.
@@ -48,12 +79,6 @@ class LeafRows:
 
     def __len__(self) -> int:
         return len(self.order)
-
-
-def check_k(k: int, *, least: int = 1) -> None:
-    """Refuse a group size that means nothing."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < least:
-        raise ParameterError(f"k is {k!r}", fix=f"use a whole number of at least {least}")
 
 
 def check_enough(table: Sized, k: int) -> None:

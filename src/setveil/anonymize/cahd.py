@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from setveil.anonymize.base import MethodRole
 from setveil.anonymize.degree_groups import BandMethod, band_groups_of, split_feasible
 from setveil.core.literature import GHINITA_2008
 from setveil.core.registry import register
@@ -70,6 +71,7 @@ class CAHD(BandMethod):
     """
 
     called: ClassVar[str] = "sensitive items shown for groups of similar records"
+    role: ClassVar[MethodRole] = MethodRole(place=6)
 
     def anonymize(
         self,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from setveil.anonymize.base import check_enough, check_k, leaf_rows
+from setveil.anonymize.base import check_enough, leaf_rows
 from setveil.anonymize.vectors import node_vectors, publish_clusters
-from setveil.core.errors import ParameterError
+from setveil.core.params import choice, count, flag, group_size
 from setveil.core.registry import register
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.kernels.clump import clump
@@ -89,31 +89,10 @@ class Clump:
     called: ClassVar[str] = "similar records made equal, in one pass"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = field(default=5, metadata={"doc": "least number of records published alike"})
-    r: int | None = field(
-        default=10, metadata={"doc": "open clusters tried per record; none tries all"}
-    )
-    objective: str = field(
-        default="total", metadata={"doc": "what joining minimises", "choices": OBJECTIVES}
-    )
-    distinct: bool = field(
-        default=False, metadata={"doc": "publish each node at most once per record"}
-    )
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        if self.r is not None and (
-            isinstance(self.r, bool) or not isinstance(self.r, int) or self.r < 1
-        ):
-            raise ParameterError(
-                f"r is {self.r!r}", fix="use a whole number of 1 or more, or none for all clusters"
-            )
-        if not isinstance(self.distinct, bool):
-            raise ParameterError(f"distinct is {self.distinct!r}", fix="use True or False")
-        if self.objective not in OBJECTIVES:
-            raise ParameterError(
-                f"objective is {self.objective!r}", fix=f"use one of {', '.join(OBJECTIVES)}"
-            )
+    k: int = group_size(doc="least number of records published alike")
+    r: int | None = count(10, doc="open clusters tried per record; none tries all")
+    objective: str = choice("total", OBJECTIVES, doc="what joining minimises")
+    distinct: bool = flag(False, doc="publish each node at most once per record")
 
     def anonymize(
         self,

@@ -119,9 +119,7 @@ def caps_of(sizes: Int64Array, share: Fraction) -> Int64Array:
 
 def check_cluster_size(most: int | None, k: int) -> None:
     """Refuse a size of clusters below k."""
-    if most is None:
-        return
-    if isinstance(most, bool) or not isinstance(most, int) or most < k:
+    if most is not None and most < k:
         raise ParameterError(
             f"max_cluster_size is {most!r}",
             fix=f"use a whole number of at least k, which is {k}, or leave it out",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, ClassVar
 
-from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.base import MethodRole, check_enough
 from setveil.anonymize.constraints import (
-    check_constrained,
     constrained_in_words,
     given_or_drawn,
     removable_in_words,
@@ -19,13 +18,13 @@ from setveil.anonymize.set_recoding import (
     OBJECTIVES,
     Objective,
     SetRecoding,
-    check_objective,
     published,
 )
 from setveil.anonymize.set_search import search_recoding
 from setveil.core.errors import InfeasibleError
+from setveil.core.params import choice, group_size, share
+from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
-from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
@@ -116,43 +115,37 @@ class Coat:
     """
 
     called: ClassVar[str] = "rare items grouped or removed"
+    role: ClassVar[MethodRole] = MethodRole(place=5, needs_meaning=True)
     called_if: ClassVar[tuple[tuple[str, dict[str, object]], ...]] = (
         ("common items only", {"utility": "alone", "constrained": 1}),
         ("some rare items removed", {"utility": "alone"}),
     )
     """What else it is called, with certain parameters."""
-    usual: ClassVar[dict[str, object]] = {"constrained": 1}
     """What an audit sets unless it is told otherwise."""
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"privacy", "utility", "rng"})
 
-    k: int = field(
-        default=5, metadata={"doc": "least number of records that show a protected itemset"}
+    k: int = group_size(doc="least number of records that show a protected itemset")
+    s: Fraction = share(
+        Fraction(15, 100),
+        doc="greatest share of the items that may be suppressed, 0 to 1",
+        words=removable_in_words,
+        audited=1,
     )
-    s: Fraction = field(
-        default=Fraction(15, 100),
-        metadata={
-            "doc": "greatest share of the items that may be suppressed, 0 to 1",
-            "words": removable_in_words,
-        },
+    objective: Objective = choice(
+        "ul_per_gain",
+        OBJECTIVES,
+        doc="what decides which sets are joined",
+        ladder=(None, "ul_gaining"),
     )
-    objective: Objective = field(
-        default="ul_per_gain",
-        metadata={"doc": "what decides which sets are joined", "choices": OBJECTIVES},
+    constrained: Fraction | None = share(
+        None,
+        above=0,
+        doc="share of the items to protect where no itemsets are named; 1 takes every item",
+        words=constrained_in_words,
+        ladder=(0.05, 0.25, 1),
+        audited=1,
     )
-    constrained: Fraction | None = field(
-        default=None,
-        metadata={
-            "doc": "share of the items to protect where no itemsets are named; 1 takes every item",
-            "words": constrained_in_words,
-        },
-    )
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        check_objective(self.objective)
-        object.__setattr__(self, "s", exact_share("s", self.s))
-        object.__setattr__(self, "constrained", check_constrained(self.constrained))
 
     def anonymize(
         self,

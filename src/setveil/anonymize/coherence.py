@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k, check_sensitive
+from setveil.anonymize.base import MethodRole, check_enough, check_sensitive
 from setveil.anonymize.recoding import shortened
-from setveil.core.errors import InfeasibleError, InputError, ParameterError
+from setveil.core.errors import InfeasibleError, InputError
 from setveil.core.literature import XU_2008
+from setveil.core.params import count, group_size, share
+from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
 from setveil.guarantee import coherence as promised
-from setveil.guarantee.thresholds import exact_share, share_as_json
 from setveil.kernels.moles import COMPLETE, hit_all, minimal_moles
 from setveil.release.base import Anonymization, Step
 from setveil.release.rows import distinct_in_rows
@@ -103,20 +104,16 @@ class Coherence:
     """
 
     called: ClassVar[str] = "revealing items removed"
+    role: ClassVar[MethodRole] = MethodRole(place=8)
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
-    h: Fraction = field(
-        default=Fraction(4, 5),
-        metadata={"doc": "greatest share of records that may hold one sensitive item"},
+    h: Fraction = share(
+        Fraction(4, 5),
+        doc="greatest share of records that may hold one sensitive item",
+        ladder=(0.8, 0.5, 0.3, 0.1),
     )
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    p: int = field(default=2, metadata={"doc": "greatest number of public items someone may know"})
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "h", exact_share("h", self.h))
-        check_k(self.k)
-        if isinstance(self.p, bool) or not isinstance(self.p, int) or self.p < 1:
-            raise ParameterError(f"p is {self.p!r}", fix="use a whole number of at least 1")
+    k: int = group_size(doc="least number of records")
+    p: int = count(2, doc="greatest number of public items someone may know", ladder=(1, 2, 3))
 
     def anonymize(
         self,

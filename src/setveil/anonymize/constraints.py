@@ -8,7 +8,6 @@ import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.words import some
-from setveil.guarantee.thresholds import exact_share
 from setveil.io.wordnet import WordNet
 from setveil.release.base import Step
 
@@ -48,23 +47,6 @@ def check_privacy(table: TransactionTable, given: Iterable[Iterable[str]]) -> It
             fix=f"use at most {LARGEST}",
         )
     return itemsets
-
-
-def check_constrained(share: Fraction | float | str | None) -> Fraction | None:
-    """Return the share of items to draw as the fraction that was written, or refuse it.
-
-    >>> check_constrained(0.05), check_constrained(None)
-    (Fraction(1, 20), None)
-    """
-    if share is None:
-        return None
-    exact = exact_share("constrained", share)
-    if not exact:
-        raise ParameterError(
-            "constrained is 0, which protects nothing",
-            fix="use a number above 0 and at most 1; 1 protects every item",
-        )
-    return exact
 
 
 def constrained_in_words(share: Fraction | float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from setveil.anonymize.base import check_sensitive
-from setveil.core.errors import InfeasibleError, ParameterError
+from setveil.core.errors import InfeasibleError
+from setveil.core.params import checked, count, group_size
 from setveil.core.table import canonical_order, take_rows
 from setveil.core.words import some
 from setveil.release.base import Step
@@ -23,17 +24,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 
-def check_degree(letter: str, value: object) -> None:
-    """Refuse a degree that promises nothing or is no whole number.
-
-    >>> check_degree("p", 1)
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: p is 1. To fix: use a whole number of at least 2.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 2:
-        raise ParameterError(f"{letter} is {value!r}", fix="use a whole number of at least 2")
-
-
+@checked
 @dataclass(frozen=True, kw_only=True)
 class BandMethod:
     """A method whose groups are made along a band: what all of them take.
@@ -47,17 +38,12 @@ class BandMethod:
 
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
-    p: int = field(
-        default=5, metadata={"doc": "at most one record in p of a group holds a sensitive item"}
+    p: int = group_size(least=2, doc="at most one record in p of a group holds a sensitive item")
+    alpha: int = count(
+        3,
+        doc="neighbours looked at on either side, as a multiple of p",
+        ladder=(None, 10),  # changes how records are grouped, which an attack may feel
     )
-    alpha: int = field(
-        default=3, metadata={"doc": "neighbours looked at on either side, as a multiple of p"}
-    )
-
-    def __post_init__(self) -> None:
-        check_degree("p", self.p)
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, int) or self.alpha < 1:
-            raise ParameterError(f"alpha is {self.alpha!r}", fix="use a whole number of at least 1")
 
 
 class Split(NamedTuple):

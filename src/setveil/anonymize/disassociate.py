@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from setveil.anonymize.base import MethodRole
 from setveil.anonymize.disassociation_method import DisassociationMethod
 from setveil.core.literature import TERROVITIS_2012
 from setveil.core.registry import register
@@ -87,6 +88,7 @@ class Disassociate(DisassociationMethod):
     """
 
     called: ClassVar[str] = "records cut into pieces"
+    role: ClassVar[MethodRole] = MethodRole(place=2)
 
     def anonymize(
         self,

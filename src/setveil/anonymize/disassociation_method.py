@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.base import check_enough
 from setveil.anonymize.cluster_chunks import (
     ClusterChunks,
     check_cluster_size,
@@ -16,16 +16,15 @@ from setveil.anonymize.cluster_chunks import (
     chunk_clusters,
     moved_terms,
 )
-from setveil.anonymize.recoding import check_m
 from setveil.anonymize.refine import Refined, refine
-from setveil.core.errors import ParameterError
+from setveil.core.params import Count, count, declare, flag, group_size
 from setveil.engine import Local
 from setveil.kernels.disassociation import TERM_CHUNK
 from setveil.release.base import Anonymization, Step
 from setveil.release.disassociating import Plan, publish_disassociated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from fractions import Fraction
 
     from setveil.core.table import TransactionTable
@@ -36,27 +35,41 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClusterSize(Count):
+    """A size of clusters, which a search tries as multiples of what k makes of it.
+
+    >>> ClusterSize().value_at("×4", {"k": 5})
+    200
+    """
+
+    ladder: tuple[Any, ...] = (None, "×4", "×16")
+
+    def value_at(self, rung: object, params: Mapping[str, Any]) -> object:
+        """Return the size that a multiple stands for: so many times 2k²."""
+        if isinstance(rung, str) and rung.startswith("×"):
+            return int(rung[1:]) * 2 * params.get("k", 5) ** 2
+        return rung
+
+
+@dataclass(frozen=True, kw_only=True)
 class DisassociationMethod:
     """The parameters of both methods, and the way they go."""
 
     requires: ClassVar[frozenset[str]] = frozenset()
 
-    k: int = field(default=5, metadata={"doc": "least number of records that may hold a known set"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items somebody may know"})
-    max_cluster_size: int | None = field(
-        default=None,
-        metadata={"doc": "size from which a part of the records is split; 2k² if left out"},
+    k: int = group_size(doc="least number of records that may hold a known set")
+    m: int = count(2, doc="greatest number of items somebody may know", ladder=(1, 2, 3), audited=2)
+    max_cluster_size: int | None = declare(
+        None, ClusterSize(doc="size from which a part of the records is split; 2k² if left out")
     )
-    refine: bool = field(
-        default=True, metadata={"doc": "publish items of term chunks in chunks clusters share"}
+    refine: bool = flag(
+        True,
+        doc="publish items of term chunks in chunks clusters share",
+        ladder=(None, False),
     )
 
     def __post_init__(self) -> None:
-        check_k(self.k)
-        check_m(self.m)
         check_cluster_size(self.max_cluster_size, self.k)
-        if not isinstance(self.refine, bool):
-            raise ParameterError(f"refine is {self.refine!r}", fix="use True or False")
 
     @property
     def split_from(self) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from setveil.anonymize.base import check_enough, check_k, leaf_rows
+from setveil.anonymize.base import MethodRole, check_enough, leaf_rows
 from setveil.anonymize.vectors import NodeVectors, node_vectors, publish_clusters
-from setveil.core.errors import ParameterError
+from setveil.core.params import choice, group_size
 from setveil.core.registry import register
 from setveil.core.table import Int32Array, Int64Array, take_rows
 from setveil.engine import Local
@@ -166,19 +166,16 @@ class Gather:
     """
 
     called: ClassVar[str] = "similar records made equal"
+    role: ClassVar[MethodRole] = MethodRole(place=1)
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = field(default=5, metadata={"doc": "least number of records published alike"})
-    effort: str = field(
-        default="balanced", metadata={"doc": "how hard to look", "choices": EFFORTS}
+    k: int = group_size(doc="least number of records published alike")
+    effort: str = choice(
+        "balanced",
+        EFFORTS,
+        doc="how hard to look",
+        ladder=(None, "fast"),  # changes how records are grouped, which an attack may feel
     )
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        if self.effort not in EFFORTS:
-            raise ParameterError(
-                f"effort is {self.effort!r}", fix=f"use one of {', '.join(EFFORTS)}"
-            )
 
     def anonymize(
         self,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k, leaf_rows
+from setveil.anonymize.base import check_enough, leaf_rows
 from setveil.anonymize.cut_search import CutSearch
-from setveil.anonymize.recoding import check_m, publish_image, shortened
-from setveil.anonymize.time_budget import check_budget
+from setveil.anonymize.recoding import publish_image, shortened
+from setveil.core.params import count, duration, group_size
 from setveil.core.registry import register
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.release.base import Anonymization, Step
@@ -113,19 +113,14 @@ class HgHs:
     called: ClassVar[str] = "broader terms, and rare combinations removed"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = field(default=5, metadata={"doc": "least number of records with a set of items"})
-    m: int | None = field(
-        default=2, metadata={"doc": "greatest number of items someone may know; none for any"}
+    k: int = group_size(doc="least number of records with a set of items")
+    m: int | None = count(
+        2,
+        doc="greatest number of items someone may know; none for any",
+        ladder=(1, 2, 3),
+        audited=2,
     )
-    budget: float | None = field(
-        default=None, metadata={"doc": "seconds after which the search stops"}
-    )
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        if self.m is not None:
-            check_m(self.m)
-        check_budget(self.budget)
+    budget: float | None = duration(doc="seconds after which the search stops")
 
     def anonymize(
         self,

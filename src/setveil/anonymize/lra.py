@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from setveil.anonymize.apriori_km import Records, solve_parts, whole_cost
 from setveil.anonymize.recoding import KmMethod, image_of, recodable_rows, shortened
-from setveil.core.errors import InfeasibleError, ParameterError
+from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2011
+from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import take_rows
 from setveil.engine import Local
@@ -85,18 +86,7 @@ class LRA(KmMethod):
 
     called: ClassVar[str] = "broader terms for rare combinations, slice by slice"
 
-    parts: int | None = field(
-        default=None, metadata={"doc": "number of slices; none: halved as long as this pays"}
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.parts is not None and (
-            isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1
-        ):
-            raise ParameterError(
-                f"parts is {self.parts!r}", fix="use a whole number of at least 1, or none"
-            )
+    parts: int | None = count(None, doc="number of slices; none: halved as long as this pays")
 
     def anonymize(
         self,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k, leaf_rows
+from setveil.anonymize.base import check_enough, leaf_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import HE_2009
+from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.core.table import take_rows
 from setveil.guarantee.k_anonymity import KAnonymity
@@ -95,10 +96,7 @@ class Partition:
     called: ClassVar[str] = "records made equal, from broad terms to narrow ones"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = field(default=5, metadata={"doc": "least number of records published alike"})
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
+    k: int = group_size(doc="least number of records published alike")
 
     def anonymize(
         self,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction  # noqa: TC003  (fields are read at run time)
 from typing import TYPE_CHECKING, ClassVar
 
-from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.base import MethodRole, check_enough
 from setveil.anonymize.constraints import (
-    check_constrained,
     constrained_in_words,
     given_or_drawn,
     utility_sets,
@@ -17,11 +16,11 @@ from setveil.anonymize.set_recoding import (
     OBJECTIVES,
     Objective,
     SetRecoding,
-    check_objective,
     published,
 )
 from setveil.anonymize.set_search import search_recoding
 from setveil.core.errors import InfeasibleError
+from setveil.core.params import choice, group_size, share
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
@@ -95,30 +94,26 @@ class PCTA:
     """
 
     called: ClassVar[str] = "rare items grouped"
-    usual: ClassVar[dict[str, object]] = {"constrained": 1}
+    role: ClassVar[MethodRole] = MethodRole(needs_meaning=True)
     """What an audit sets unless it is told otherwise."""
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"privacy", "utility", "rng"})
 
-    k: int = field(
-        default=5, metadata={"doc": "least number of records that show a protected itemset"}
+    k: int = group_size(doc="least number of records that show a protected itemset")
+    objective: Objective = choice(
+        "ul_per_gain",
+        OBJECTIVES,
+        doc="what decides which sets are joined",
+        ladder=(None, "ul_gaining"),
     )
-    objective: Objective = field(
-        default="ul_per_gain",
-        metadata={"doc": "what decides which sets are joined", "choices": OBJECTIVES},
+    constrained: Fraction | None = share(
+        None,
+        above=0,
+        doc="share of the items to protect where no itemsets are named; 1 takes every item",
+        words=constrained_in_words,
+        ladder=(0.05, 0.25, 1),
+        audited=1,
     )
-    constrained: Fraction | None = field(
-        default=None,
-        metadata={
-            "doc": "share of the items to protect where no itemsets are named; 1 takes every item",
-            "words": constrained_in_words,
-        },
-    )
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        check_objective(self.objective)
-        object.__setattr__(self, "constrained", check_constrained(self.constrained))
 
     def anonymize(
         self,

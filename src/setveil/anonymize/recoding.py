@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k, leaf_rows
-from setveil.core.errors import InfeasibleError, ParameterError
+from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.core.errors import InfeasibleError
+from setveil.core.params import count, group_size
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.release.base import Step
 from setveil.release.recoded import publish_recoded
@@ -37,23 +38,13 @@ class KmMethod:
 
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        check_m(self.m)
+    k: int = group_size(doc="least number of records")
+    m: int = count(2, doc="greatest number of items someone may know", ladder=(1, 2, 3), audited=2)
 
     @property
     def promise(self) -> KmAnonymity:
         """The guarantee that every release of the method keeps."""
         return KmAnonymity(k=self.k, m=self.m)
-
-
-def check_m(m: int) -> None:
-    """Refuse a number of known items that means nothing."""
-    if isinstance(m, bool) or not isinstance(m, int) or m < 1:
-        raise ParameterError(f"m is {m!r}", fix="use a whole number of at least 1")
 
 
 def check_recodable(n_records: int, n_filled: int, k: int) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
-from setveil.anonymize.time_budget import check_budget
-from setveil.core.errors import ParameterError
-from setveil.guarantee.thresholds import written_fraction
+from setveil.core.params import checked, duration, flag, share
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class RhoMethod:
     """A method whose release lets no rule about a sensitive item reach ρ.
@@ -18,17 +17,19 @@ class RhoMethod:
     Fraction(7, 10)
     """
 
-    rho: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "confidence that no rule may reach, in (0, 1]"}
+    rho: Fraction = share(
+        Fraction(1, 2),
+        above=0,
+        doc="confidence that no rule may reach, in (0, 1]",
+        symbol="ρ",
+        ladder=(0.7, 0.5, 0.3, 0.1, 0.05),
+        main=True,
+        begin=0.3,
     )
-    prior: bool = field(
-        default=True, metadata={"doc": "count the share of all records as a rule too"}
-    )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", check_rho(self.rho))
+    prior: bool = flag(True, doc="count the share of all records as a rule too")
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class BudgetedRhoMethod(RhoMethod):
     """One that can be cut short, and then publishes less.
@@ -37,22 +38,4 @@ class BudgetedRhoMethod(RhoMethod):
     60
     """
 
-    budget: float | None = field(
-        default=None, metadata={"doc": "seconds the run may take; then it suppresses what is open"}
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_budget(self.budget)
-
-
-def check_rho(rho: Fraction | float | str) -> Fraction:
-    """Return ρ as the fraction that was written down, or refuse it.
-
-    >>> check_rho(0.7)
-    Fraction(7, 10)
-    """
-    exact = written_fraction(rho)
-    if exact is None or not 0 < exact <= 1:
-        raise ParameterError(f"rho is {rho!r}", fix="use a number above 0 and at most 1")
-    return exact
+    budget: float | None = duration(doc="seconds the run may take; then it suppresses what is open")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from setveil.anonymize.base import MethodRole
 from setveil.anonymize.disassociation_method import DisassociationMethod
-from setveil.core.errors import ParameterError
+from setveil.core.params import share
 from setveil.core.registry import register
 from setveil.guarantee.safe_disassociated import SafeDisassociated
-from setveil.guarantee.thresholds import exact_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,18 +79,14 @@ class SafeDisassociate(DisassociationMethod):
     """
 
     called: ClassVar[str] = "records cut into pieces without certain links"
+    role: ClassVar[MethodRole] = MethodRole(place=3)
 
-    max_share: Fraction = field(
-        default=Fraction(1),
-        metadata={"doc": "greatest share of a cluster's records with an item of a chunk, 0 to 1"},
+    max_share: Fraction = share(
+        Fraction(1),
+        above=0,
+        doc="greatest share of a cluster's records with an item of a chunk, 0 to 1",
+        ladder=(None, 0.5, 0.25, 0.1),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        share = exact_share("max_share", self.max_share)
-        if share == 0:
-            raise ParameterError("max_share is 0", fix="use a number above 0, up to 1")
-        object.__setattr__(self, "max_share", share)
 
     def anonymize(
         self,

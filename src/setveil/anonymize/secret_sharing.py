@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.base import MethodRole, check_enough
 from setveil.anonymize.secret import chosen_secret, tag_of
+from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.encoded import publish_encoded
@@ -83,15 +84,11 @@ class SecretSharing:
     """
 
     called: ClassVar[str] = "common items by name, the others as codes"
+    role: ClassVar[MethodRole] = MethodRole(only_named=True)
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"secret", "rng"})
 
-    k: int = field(
-        default=5, metadata={"doc": "how many records must hold an item before it can be read"}
-    )
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
+    k: int = group_size(doc="how many records must hold an item before it can be read")
 
     def anonymize(
         self,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough
+from setveil.anonymize.base import MethodRole, check_enough
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.core.literature import EVFIMIEVSKI_2002
+from setveil.core.params import share, text
 from setveil.core.quantities import written_fraction
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.core.words import some
-from setveil.guarantee.thresholds import exact_share
 from setveil.release.base import Anonymization, Key, Step
 from setveil.release.item_channel import ItemChannel
 from setveil.release.perturbed import publish_perturbed
@@ -92,20 +92,14 @@ class SelectASize:
     """
 
     called: ClassVar[str] = "random noise"
+    role: ClassVar[MethodRole] = MethodRole(only_named=True)
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"rng"})
 
-    beta: Fraction = field(
-        default=Fraction(1, 10), metadata={"doc": "chance that an item is added; not 0.5"}
-    )
-    sizes: str | None = field(
-        default=None,
-        metadata={"doc": "chances of keeping 0, 1, 2, ... items, such as 0,1/4,3/4"},
-    )
+    beta: Fraction = share(Fraction(1, 10), doc="chance that an item is added; not 0.5")
+    sizes: str | None = text(None, doc="chances of keeping 0, 1, 2, ... items, such as 0,1/4,3/4")
 
     def __post_init__(self) -> None:
-        beta = exact_share("beta", self.beta)
-        object.__setattr__(self, "beta", beta)
         if self.sizes is not None:
             given = self.sizes.split(",") if isinstance(self.sizes, str) else list(self.sizes)
             shares = [written_fraction(part) for part in given]
@@ -118,7 +112,7 @@ class SelectASize:
             object.__setattr__(self, "sizes", ",".join(map(str, shares)))
         if self._channel(1).is_noise:
             raise ParameterError(
-                f"with a beta of {beta} what is published is pure noise",
+                f"with a beta of {self.beta} what is published is pure noise",
                 fix="use a smaller beta; 1/2 has nothing to do with the data",
             )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 
 from setveil.anonymize.rule_suppression import shown
-from setveil.core.errors import InfeasibleError, ParameterError
+from setveil.core.errors import InfeasibleError
 from setveil.guarantee.support_constraints import SupportConstraints
 from setveil.kernels.tid_bits import (
     common_bits,
@@ -45,14 +45,6 @@ NAMED = 12
 
 MOST_BYTES = 4 << 30
 """Memory that the records of all items, one bit each, may take."""
-
-
-def check_objective(objective: str) -> None:
-    """Refuse an objective that is not known."""
-    if objective not in OBJECTIVES:
-        raise ParameterError(
-            f"objective is {objective!r}", fix=f"use one of {', '.join(OBJECTIVES)}"
-        )
 
 
 class Breach(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k
-from setveil.core.errors import ParameterError
+from setveil.anonymize.base import MethodRole, check_enough
+from setveil.core.params import count, group_size
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable, canonical_order, take_rows
 from setveil.release.base import Anonymization, Key, Step
@@ -83,19 +83,11 @@ class SplitPersonality:
     """
 
     called: ClassVar[str] = "one profile for each topic"
+    role: ClassVar[MethodRole] = MethodRole(only_named=True)
     requires: ClassVar[frozenset[str]] = frozenset()
 
-    topics: int = field(default=8, metadata={"doc": "greatest number of topics"})
-    k: int = field(
-        default=1, metadata={"doc": "items that fewer persons hold are left out; 1 keeps all"}
-    )
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
-        if isinstance(self.topics, bool) or not isinstance(self.topics, int) or self.topics < 1:
-            raise ParameterError(
-                f"topics is {self.topics!r}", fix="use a whole number of at least 1"
-            )
+    topics: int = count(8, doc="greatest number of topics")
+    k: int = group_size(1, doc="items that fewer persons hold are left out; 1 keeps all")
 
     def anonymize(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.association_rules import ItemRows
-from setveil.anonymize.base import check_sensitive
+from setveil.anonymize.base import MethodRole, check_sensitive
 from setveil.anonymize.rho_method import BudgetedRhoMethod
 from setveil.anonymize.rule_suppression import Pick, RuleSuppression, shown
 from setveil.anonymize.time_budget import OutOfTimeError, TimeBudget
@@ -81,6 +81,7 @@ class SuppressControl(BudgetedRhoMethod):
     """
 
     called: ClassVar[str] = "items removed against inference"
+    role: ClassVar[MethodRole] = MethodRole(place=9)
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
     def anonymize(

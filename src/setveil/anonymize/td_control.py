@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.anonymize.base import MethodRole
 from setveil.anonymize.particularization import Domain
 from setveil.anonymize.rho_method import BudgetedRhoMethod
 from setveil.anonymize.rule_suppression import Pick, RuleSuppression, TooDearError, shown
@@ -306,6 +307,7 @@ class TDControl(BudgetedRhoMethod):
     """
 
     called: ClassVar[str] = "broader terms against inference"
+    role: ClassVar[MethodRole] = MethodRole(place=7)
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
 
     def anonymize(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
 from setveil.kernels.rho_oracle import LIMIT, STOP, WORK
 
 if TYPE_CHECKING:
@@ -104,11 +103,3 @@ class TimeBudget:
     def in_words(self) -> str:
         """Return what the log says about a run that was cut short."""
         return f"the budget of {self.seconds:g} s was used up after {self.spent:.3g} s"
-
-
-def check_budget(budget: float | None) -> None:
-    """Refuse a budget that is no time at all."""
-    if budget is not None and (
-        isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0
-    ):
-        raise ParameterError(f"budget is {budget!r}", fix="give seconds above 0, or none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from setveil.anonymize.base import check_enough
+from setveil.anonymize.base import MethodRole, check_enough
 from setveil.anonymize.secret import chosen_secret, tag_of
 from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
@@ -65,6 +65,7 @@ class TokenHashing:
     """
 
     called: ClassVar[str] = "codes instead of names"
+    role: ClassVar[MethodRole] = MethodRole(only_named=True)
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"secret", "rng"})
 

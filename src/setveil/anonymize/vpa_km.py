@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -16,8 +16,8 @@ from setveil.anonymize.recoding import (
     recodable_rows,
     shortened,
 )
-from setveil.core.errors import ParameterError
 from setveil.core.literature import TERROVITIS_2011
+from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.engine import Local
 from setveil.release.base import Anonymization, Step
@@ -86,12 +86,7 @@ class VPAKm(KmMethod):
 
     called: ClassVar[str] = "broader terms for rare combinations, part by part"
 
-    parts: int = field(default=8, metadata={"doc": "greatest number of parts of the item domain"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
-            raise ParameterError(f"parts is {self.parts!r}", fix="use a whole number of at least 1")
+    parts: int = count(8, doc="greatest number of parts of the item domain")
 
     def anonymize(
         self,

@@ -5,13 +5,13 @@ Everything here is for the owner: counts of original items stand in it, and must
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.audit.utility import UTILITY, utility_in_words
 from setveil.core.errors import NotApplicable
+from setveil.core.params import main_param, params_of
 from setveil.core.registry import find
 from setveil.core.words import join_parts, lost, number, plural
 from setveil.measure.queries import errors_by_size
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from setveil.release.account import Account
 
 MOST_AFFECTED = 10
-SIZES = {"k": "k", "p": "p", "l": "l", "rho": "ρ"}
 """Parameters that say how strong a setting is, and how they are written."""
 TRIES = 50
 """How often a record is invented before it is given up that one is nobody's."""
@@ -278,8 +277,9 @@ def title_of(method: str, params: Mapping[str, Any] | None = None) -> str:
         if when.items() <= given.items():
             called = other
             break
-    size = next((name for name in SIZES if given.get(name) is not None), None)
-    return called if size is None else f"{called}, {SIZES[size]} = {given[size]}"
+    main = main_param(target)
+    size = None if main is None else given.get(main.name)
+    return called if main is None or size is None else f"{called}, {main.symbol} = {size}"
 
 
 def setting_in_words(method: str, params: Mapping[str, Any]) -> str:
@@ -290,18 +290,13 @@ def setting_in_words(method: str, params: Mapping[str, Any]) -> str:
 joined'
     """
     target = find("anonymizer", method).target
-    words = {
-        field.name: field.metadata["words"]
-        for field in dataclasses.fields(target)
-        if "words" in field.metadata
-    }
-    words[UTILITY] = utility_in_words
-    return ", ".join(
-        [
-            method,
-            *(
-                words[name](value) if name in words else f"{SIZES.get(name, name)} = {value}"
-                for name, value in params.items()
-            ),
-        ]
-    )
+    known = {param.name: param for param in params_of(target)}
+    said = [
+        utility_in_words(value)
+        if name == UTILITY
+        else known[name].in_words(value)
+        if name in known
+        else f"{name} = {value}"
+        for name, value in params.items()
+    ]
+    return ", ".join([method, *said])

@@ -5,54 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from setveil.audit.plan import parameters_in, value_in
 from setveil.audit.results import MIN_K
 from setveil.audit.run import build
 from setveil.audit.setting import Setting
 from setveil.audit.utility import ALONE, UTILITY
 from setveil.core.errors import ParameterError
-from setveil.core.registry import find, params_of
+from setveil.core.params import Spec, main_param, params_of, read_values, split_spec
+from setveil.core.registry import find
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from setveil.core.params import Param
     from setveil.core.taxonomy import Taxonomy
 
     Position = tuple[int, ...]
-
-SIZES = (2, 5, 10, 25, 50, 100, 250)
-DEFAULT_K = 5
-MAIN = ("k", "rho", "p", "l")
-"""The parameter that an audit searches: the first of these that a method has."""
-BEGIN = {"k": 10, "rho": 0.3, "p": 10, "l": 10}
-"""Where an audit begins: what may well do."""
-USUAL = {"m": 2}
-"""Parameters that an audit sets, and a search with more freedom does not."""
-SIZE = "max_cluster_size"
-RUNGS: dict[str, tuple[Any, ...]] = {
-    "k": SIZES,
-    "l": SIZES,
-    "p": SIZES,
-    "m": (1, 2, 3),
-    "rho": (0.7, 0.5, 0.3, 0.1, 0.05),
-    "h": (0.8, 0.5, 0.3, 0.1),
-    SIZE: (None, "×4", "×16"),
-    "refine": (None, False),
-    "max_share": (None, 0.5, 0.25, 0.1),
-    "constrained": (0.05, 0.25, 1),
-    "objective": (None, "ul_gaining"),
-    "effort": (None, "fast"),
-    "alpha": (None, 10),
-}
-"""What is tried of each parameter; None leaves it out, as its default is the weakest.
-
-Sizes of clusters are multiples of what k makes of them. The effort and the reach of neighbours
-change what is lost, and how records are grouped, which an attack may feel.
-"""
-OF_METHOD: dict[str, dict[str, tuple[Any, ...]]] = {
-    "coherence": {"p": (1, 2, 3)},  # here p counts known items
-    "clump": {"objective": (None,)},  # the others change only what is lost
-}
-ALLOWED: dict[str, dict[str, Any]] = {"coat": {"s": 1}}
-"""Limits that would only make a setting fail: what is left out counts as loss anyway."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +36,8 @@ class Ladders:
         Values of the others, the weakest first.
     start
         The rungs at which a search begins: by default the weakest.
+    params
+        What the method declares of its parameters.
 
     Examples
     --------
@@ -81,6 +50,7 @@ class Ladders:
     fixed: dict[str, Any] = field(default_factory=dict)
     rungs: dict[str, tuple[Any, ...]]
     start: Position = ()
+    params: Mapping[str, Param] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.start:
@@ -93,11 +63,14 @@ class Ladders:
             for (name, rungs), place in zip(self.rungs.items(), position, strict=True)
         }
         params = {**given, **self.fixed}
-        if isinstance(params.get(SIZE), str) and params[SIZE].startswith("×"):
-            params[SIZE] = int(params[SIZE][1:]) * 2 * params.get("k", DEFAULT_K) ** 2
+        known = self.params
         return Setting(
             method=self.method,
-            params={name: value for name, value in params.items() if value is not None},
+            params={
+                name: known[name].rule.value_at(value, params) if name in known else value
+                for name, value in params.items()
+                if value is not None or (name in known and known[name].takes_none)
+            },
         )
 
     def raised(self, position: Position) -> list[Position]:
@@ -152,52 +125,65 @@ def ladders_of(
     >>> audited.rungs, audited.at(audited.start).name
     ({'k': (5, 10, 25)}, 'disassociate-k10-m2')
     """
-    name, _, rest = text.partition(":")
-    name = name.strip()
-    target = find("anonymizer", name).target
-    given = parameters_in(rest, text) if rest else {}
-    rungs = _rungs(name, target, records=records, taxonomy=taxonomy, min_k=min_k)
+    spec = split_spec(text)
+    target = find("anonymizer", spec.name).target
+    params = {param.name: param for param in params_of(target)}
+    rungs = _rungs(target, records=records, taxonomy=taxonomy, min_k=min_k)
+    audited = {name: param.rule.audited for name, param in params.items()}
     if not free:
-        main = next((letter for letter in MAIN if letter in rungs), None)
-        letters = {param.name for param in params_of(target)}
-        if not rest:
-            given = {each: value for each, value in USUAL.items() if each in letters}
-        rungs = {each: values for each, values in rungs.items() if each == main}
-    for each, value in given.items():
-        if isinstance(value, str) and "|" in value:
-            rungs[each] = tuple(value_in(part) for part in value.split("|"))
+        main = main_param(target)
+        rungs = {name: values for name, values in rungs.items() if main and name == main.name}
+        if spec.given:  # what is the default anyway is said only where the text says nothing
+            audited = {
+                name: value for name, value in audited.items() if value != params[name].default
+            }
+    given: dict[str, Any] = {}
+    for name, value in spec.given.items():
+        values = tuple(_read(target, name, each, spec, text) for each in value.split("|"))
+        if len(values) > 1:
+            rungs[name] = values
         else:
-            rungs.pop(each, None)
-    usual = {**ALLOWED.get(name, {}), **getattr(target, "usual", {})}
+            rungs.pop(name, None)
+            given[name] = values[0]
     ladders = Ladders(
-        method=name,
-        fixed={each: value for each, value in given.items() if each not in rungs}
-        | {each: value for each, value in usual.items() if each not in {*given, *rungs}},
+        method=spec.name,
+        fixed=given
+        | {
+            name: value
+            for name, value in audited.items()
+            if value is not None and name not in {*given, *rungs}
+        },
         rungs=rungs,
+        params=params,
     )
     if not free:
         start = tuple(
-            values.index(BEGIN[each]) if BEGIN.get(each) in values else 0
-            for each, values in rungs.items()
+            values.index(params[name].rule.begin) if params[name].rule.begin in values else 0
+            for name, values in rungs.items()
         )
         ladders = replace(ladders, start=start)
     _check(ladders)
     return ladders
 
 
+def _read(target: type, name: str, value: str, spec: Spec, where: str) -> object:
+    """Return the value that a text gives to a parameter, or to the utility constraints."""
+    if name == UTILITY and UTILITY in getattr(target, "accepts", ()):
+        return value
+    return read_values(target, Spec(spec.name, {name: value}), where=where)[name]
+
+
 def _rungs(
-    name: str, target: type, *, records: int, taxonomy: Taxonomy | None, min_k: int
+    target: type, *, records: int, taxonomy: Taxonomy | None, min_k: int
 ) -> dict[str, tuple[Any, ...]]:
     """Return the rungs of all parameters of a method that have some."""
-    known = {**RUNGS, **OF_METHOD.get(name, {})}
-    rungs = {param.name: known[param.name] for param in params_of(target) if param.name in known}
-    sizes = sorted({min_k, *(size for size in SIZES if size > min_k)})
-    fitting = tuple(size for size in sizes if size == min_k or 2 * size <= records)
-    rungs = {each: fitting if values is SIZES else values for each, values in rungs.items()}
+    rungs = {
+        param.name: param.rule.rungs(records=records, least=min_k) for param in params_of(target)
+    }
     if UTILITY in getattr(target, "accepts", ()):
         levels = () if taxonomy is None else tuple(range(1, taxonomy.height))
         rungs[UTILITY] = (None, *(f"tree:{level}" for level in levels), ALONE)
-    return {each: values for each, values in rungs.items() if values != (None,)}
+    return {name: values for name, values in rungs.items() if values}
 
 
 def _check(ladders: Ladders) -> None:

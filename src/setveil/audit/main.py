@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil import __version__
+from setveil.anonymize.base import method_role
 from setveil.attack.base import RISKS
 from setveil.audit.adversaries import KNOWN, WITHIN, check_attacks, check_known, role_of
 from setveil.audit.changes import plain
 from setveil.audit.ladder import ladders_of
 from setveil.audit.limits import Limits
-from setveil.audit.plan import NEEDS_MEANING, PROMISELESS, methods_for
+from setveil.audit.plan import methods_for
 from setveil.audit.results import (
     FAILED,
     INAPPLICABLE,
@@ -35,6 +36,7 @@ from setveil.audit.trial import Case, Job
 from setveil.audit.trials import Trials
 from setveil.audit.verdict import conclude, foresee
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.params import split_spec
 from setveil.core.registry import entries, find
 from setveil.core.spelling import variants
 from setveil.core.words import plural, some
@@ -414,12 +416,13 @@ def _check_searchable(searched: Sequence[str], sources: Sequence[str]) -> None:
     """Refuse a search of methods that could never be recommended."""
     blind = all(spec == WITHIN for spec in sources)
     for text in searched:
-        name = text.partition(":")[0].strip()
-        if name in PROMISELESS:
+        name = split_spec(text).name
+        role = method_role(find("anonymizer", name).target)
+        if role.only_named:
             raise ParameterError(
                 f"{name} promises nothing that could be checked", fix="leave it out"
             )
-        if blind and name in NEEDS_MEANING:
+        if blind and role.needs_meaning:
             raise ParameterError(
                 f"{name} cannot be judged without a source of relatedness",
                 fix="name one with relatedness (--relatedness), or leave it out",

@@ -1,12 +1,13 @@
-"""Which methods an audit tries, and how a text names one with its parameters."""
+"""Which methods an audit tries."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from setveil.anonymize.base import method_role
 from setveil.audit.run import applicable
 from setveil.core.errors import ParameterError
+from setveil.core.params import split_spec
 from setveil.core.registry import entries
 
 if TYPE_CHECKING:
@@ -14,22 +15,6 @@ if TYPE_CHECKING:
 
     from setveil.core.registry import Entry
 
-CHOSEN = (
-    "gather",
-    "disassociate",
-    "safe-disassociate",
-    "apriori-km",
-    "coat",
-    "cahd",
-    "td-control",
-    "coherence",
-    "suppress-control",
-)
-"""The methods of an audit that names none: one or two of each kind, not every variant."""
-NEEDS_MEANING = frozenset({"coat", "pcta"})
-"""Methods whose releases can be judged only with a source of relatedness."""
-PROMISELESS = frozenset({"select-a-size", "secret-sharing", "split-personality", "token-hashing"})
-"""Methods that promise nothing, or nothing about a release: tried only when they are named."""
 ALL = "all"
 
 
@@ -56,15 +41,17 @@ def methods_for(
     ('gather:k=3',)
     """
     able = {entry.name: entry for entry in applicable(taxonomy=taxonomy, sensitive=sensitive)}
-    blind = frozenset() if meaning else NEEDS_MEANING
+    roles = {name: method_role(entry.target) for name, entry in able.items()}
+    judged = [name for name, role in roles.items() if meaning or not role.needs_meaning]
     if not named:
-        return tuple(name for name in CHOSEN if name in able and name not in blind)
+        chosen = [name for name in judged if roles[name].place is not None]
+        return tuple(sorted(chosen, key=lambda name: (roles[name].place, name)))
     found: list[str] = []
     for text in named:
         if text == ALL:
-            found += [name for name in able if name not in PROMISELESS | blind]
+            found += [name for name in judged if not roles[name].only_named]
             continue
-        one_of(able, text.partition(":")[0].strip())
+        one_of(able, split_spec(text).name)
         found.append(text)
     return tuple(dict.fromkeys(found))
 
@@ -85,32 +72,3 @@ def one_of(able: dict[str, Entry], name: str) -> Entry:
         )
     needed = " and ".join(sorted(getattr(known[name].target, "requires", ())))
     raise ParameterError(f"{name} needs {needed}", fix=f"give it, or leave {name} out")
-
-
-def parameters_in(text: str, where: str) -> dict[str, Any]:
-    """Read ``k=5,effort=fast``; what is no JSON is a text.
-
-    >>> parameters_in("k=5, effort=fast, rho=0.3", "")
-    {'k': 5, 'effort': 'fast', 'rho': 0.3}
-    """
-    found: dict[str, Any] = {}
-    for part in text.split(","):
-        name, sign, value = (each.strip() for each in part.partition("="))
-        if not name or not sign or not value:
-            raise ParameterError(
-                f"{where!r} is no setting of a method", fix="write it as in gather:k=5,effort=fast"
-            )
-        found[name] = value_in(value)
-    return found
-
-
-def value_in(text: str) -> Any:  # noqa: ANN401  (whatever JSON can say)
-    """Read a value as JSON, or as a text.
-
-    >>> value_in("5"), value_in("fast"), value_in("null")
-    (5, 'fast', None)
-    """
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

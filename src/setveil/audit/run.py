@@ -27,7 +27,8 @@ from setveil.audit.setting import Setting
 from setveil.audit.utility import UTILITY, check_utility, utility_of
 from setveil.core.errors import ParameterError
 from setveil.core.notebook import html_table
-from setveil.core.registry import Entry, entries, find, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import Entry, entries, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -203,7 +204,7 @@ def run_method(
         A broken promise is a verdict in it, not an error.
     """
     # Loaded when something runs: start-up time.
-    from setveil.guarantee.thresholds import share_as_json
+    from setveil.core.quantities import share_as_json
     from setveil.measure import measure_all
 
     method = build(name, params)

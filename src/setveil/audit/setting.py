@@ -34,7 +34,7 @@ class Setting:
     def name(self) -> str:
         """A name for files and links: the method and its given parameters."""
         parts = [
-            value if isinstance(value, str) else f"{name}{value}"
+            value if isinstance(value, str) else f"{name}{_short(value)}"
             for name, value in self.params.items()
         ]
         return re.sub(r"[^a-z0-9.-]+", "", "-".join([self.method, *parts]).lower())
@@ -54,3 +54,7 @@ class Setting:
         """What a reader calls it."""
         k = self.params.get("k")
         return self.variant if k is None else f"{self.variant}, k = {k}"
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,13 +10,14 @@ import numpy as np
 
 from setveil.audit.adversaries import NEEDLESS, attack_release, attackers, families_missing
 from setveil.audit.changes import changes, plain
-from setveil.audit.contents import SIZES, describe_contents, title_of
+from setveil.audit.contents import describe_contents, title_of
 from setveil.audit.results import DONE, FAILED, INAPPLICABLE, Adversary, RunRecord
 from setveil.audit.run import Run, run_method, save_run
 from setveil.audit.setting import Setting
 from setveil.audit.story import tell_story
 from setveil.core.errors import InfeasibleError, NotApplicable, SetveilError
-from setveil.core.registry import name_of
+from setveil.core.params import main_param
+from setveil.core.registry import find, name_of
 from setveil.measure.workload import workload_error
 
 if TYPE_CHECKING:
@@ -79,7 +80,10 @@ def title_of_setting(setting: Setting) -> str:
     >>> title_of_setting(Setting(method="gather", params={"k": 5}))
     'similar records made equal, k = 5 · gather'
     """
-    rest = {name: value for name, value in setting.params.items() if name not in SIZES}
+    main = main_param(find("anonymizer", setting.method).target)
+    rest = {
+        name: value for name, value in setting.params.items() if main is None or name != main.name
+    }
     variant = Setting(method=setting.method, params=rest).variant
     return f"{title_of(setting.method, setting.params)} · {variant}"
 

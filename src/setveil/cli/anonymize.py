@@ -35,7 +35,6 @@ from setveil.cli.inputs import (
     read_taxonomy,
     tell_missing,
 )
-from setveil.cli.method_options import published_params
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -58,6 +57,7 @@ from setveil.cli.sensitive import (
     tree_for_ordinary,
 )
 from setveil.core.errors import InputError, ParameterError, ReleaseError
+from setveil.core.params import published_params
 
 if TYPE_CHECKING:
     from setveil.core.registry import Entry

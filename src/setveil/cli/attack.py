@@ -18,7 +18,6 @@ from setveil.cli.inputs import (
     must_be_free,
     release_directory,
 )
-from setveil.cli.method_options import published_params
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -34,6 +33,7 @@ from setveil.cli.registered import command_of, group_of
 from setveil.cli.sensitive import SensitiveOption, VariantsOption, WasInTreeOption
 from setveil.cli.targets import SecondOption, TargetsOption, about_people
 from setveil.core.errors import ParameterError
+from setveil.core.params import published_params
 
 if TYPE_CHECKING:
     from setveil.core.registry import Entry

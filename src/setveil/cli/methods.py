@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.method_options import in_json
 from setveil.cli.output import JsonOption, echo, emit
 from setveil.core.errors import ParameterError
+from setveil.core.params import in_json, params_of
 
 if TYPE_CHECKING:
     from setveil.core.registry import Entry
@@ -80,8 +80,6 @@ def _papers(found: "list[Entry]") -> list[str]:
 
 
 def _as_json(entry: "Entry") -> dict[str, Any]:
-    from setveil.core.registry import params_of
-
     return {
         "kind": entry.kind,
         "name": entry.name,
@@ -103,8 +101,6 @@ def _as_json(entry: "Entry") -> dict[str, Any]:
 
 
 def _print(entry: "Entry") -> None:
-    from setveil.core.registry import params_of
-
     echo(f"  {entry.name}  ({entry.paper})")
     echo(f"    {entry.summary}")
     needs = sorted(getattr(entry.target, "requires", ()), reverse=True)

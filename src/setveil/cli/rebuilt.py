@@ -17,13 +17,14 @@ def anonymizer_of(directory: str | Path) -> Any:
     setveil.core.errors.ReleaseError: nowhere: no release is here: there is no manifest.json. To \
 fix: ...
     """
+    from setveil.core.params import usual_values
     from setveil.core.registry import find
     from setveil.release.store import load_manifest
 
     manifest = load_manifest(directory)
     try:
         target = find("anonymizer", manifest.method).target
-        usual: dict[str, Any] = getattr(target, "usual", {})
+        usual = usual_values(target)
         unsaid = {name: usual[name] for name in usual if manifest.params.get(name) is None}
         return target(**{**manifest.params, **unsaid})
     except (SetveilError, TypeError) as error:

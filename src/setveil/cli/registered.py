@@ -1,16 +1,59 @@
 """Groups of commands made from the registry: one command per method, with its own options."""
 
 import inspect
+import types
+import typing
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
-from setveil.cli.method_options import option_for
+from setveil.core.params import in_json
 
 if TYPE_CHECKING:
+    from setveil.core.params import Param
     from setveil.core.registry import Entry
+
+
+def option_for(param: "Param") -> inspect.Parameter:
+    """Turn a method's parameter into an option: ``r: int | None`` becomes ``--r <int|none>``."""
+    annotation, default = param.type, param.default
+    settings: dict[str, Any] = {"help": f"{param.doc[:1].upper()}{param.doc[1:]}."}
+    if param.optional:
+        (annotation,) = (t for t in typing.get_args(annotation) if t is not types.NoneType)
+        if default is None:
+            settings["show_default"] = "none"
+    if param.choices:
+        annotation = Literal[param.choices]
+    elif param.optional or annotation is Fraction:
+        shown = param.rule.metavar or annotation.__name__
+        settings |= {"parser": _parser(param), "metavar": f"<{shown}{'|none' * param.optional}>"}
+    if annotation is Fraction:
+        annotation = str
+        default = default if param.required or default is None else str(in_json(default))
+    flag = f"--{param.name.replace('_', '-')}"
+    if annotation is bool:
+        flag = f"{flag}/--no-{flag.removeprefix('--')}"
+    return inspect.Parameter(
+        param.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if param.required else default,
+        annotation=Annotated[annotation, typer.Option(flag, **settings)],
+    )
+
+
+def _parser(param: "Param") -> Callable[[Any], Any]:
+    """Return a parser for a value of a parameter, or the word ``none``."""
+
+    def parse(value: Any) -> Any:
+        try:
+            return param.read(str(value))
+        except ValueError:
+            raise typer.BadParameter(f"{str(value)[:60]!r} is not {param.says}") from None
+
+    return parse
 
 
 def group_of(kind: str, heading: str, command_for: "Callable[[Entry], Any]") -> type[TyperGroup]:
@@ -62,7 +105,7 @@ def command_of(
     without
         Shared options that this method has no use for; `run` gets their defaults.
     """
-    from setveil.core.registry import params_of
+    from setveil.core.params import params_of, usual_values
 
     own = [option_for(param) for param in params_of(entry.target)]
     given = inspect.signature(run).parameters.values()
@@ -82,7 +125,7 @@ def command_of(
     command.__doc__ = f"{entry.summary}\n\nPaper: {entry.paper}."
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     shown = f" --{names[0].replace('_', '-')} {own[0].default}" if own else ""
-    usual: dict[str, Any] = getattr(entry.target, "usual", {})
+    usual = usual_values(entry.target)
     shown += "".join(f" --{name.replace('_', '-')} {value}" for name, value in usual.items())
     app.command(entry.name, epilog=example(shown))(command)
     return typer.main.get_command(app)

@@ -12,8 +12,6 @@ A method registers itself where it is defined:
 ...     k: int = 5
 >>> registry.find("anonymizer", "nothing").target.__name__
 'Nothing'
->>> [(p.name, p.default) for p in params_of(Nothing)]
-[('k', 5)]
 
 Packages outside setveil add methods through the entry point group ``setveil.methods``: each
 entry point names a module, and importing the module registers what it defines.
@@ -22,21 +20,18 @@ entry point names a module, and importing the module registers what it defines.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import importlib
 import inspect
 import sys
 import typing
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from setveil.core.errors import ParameterError
+from setveil.core.params import checked
 
 T = TypeVar("T", bound=type)
-
-MOST = 2**31 - 1
-"""The largest whole number that a parameter may be, unless its field says otherwise."""
 
 KINDS = ("anonymizer", "guarantee", "attack", "relatedness")
 
@@ -66,23 +61,6 @@ class Entry:
         return (inspect.getdoc(self.target) or "").partition("\n")[0]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Param:
-    """A parameter of a registered class, read from its dataclass field."""
-
-    name: str
-    type: Any
-    default: Any
-    doc: str
-    choices: tuple[str, ...] = ()
-    most: int = MOST
-
-    @property
-    def required(self) -> bool:
-        """Tell whether there is no default."""
-        return self.default is dataclasses.MISSING
-
-
 @dataclass
 class Registry:
     """The list itself; the module-level functions use one shared instance."""
@@ -95,7 +73,8 @@ class Registry:
     ) -> typing.Callable[[T], T]:
         """Return a class decorator that lists the class under `kind` and `name`.
 
-        From here on its instances refuse whole numbers beyond the bounds of their fields.
+        From here on its instances refuse what their fields do not allow
+        (:func:`setveil.core.params.checked`).
         """
         if kind not in KINDS:
             raise ParameterError(
@@ -112,7 +91,7 @@ class Registry:
             self._entries[kind, name] = Entry(
                 kind=kind, name=name, target=target, paper=paper, bibtex=inspect.cleandoc(bibtex)
             )
-            return _bounded(target)
+            return checked(target) if dataclasses.is_dataclass(target) else target
 
         return decorate
 
@@ -168,51 +147,6 @@ class Registry:
             f"{target.__qualname__} is not registered",
             fix="decorate it with @register(kind, name, paper=...)",
         )
-
-
-def params_of(target: type) -> list[Param]:
-    """Return the parameters of a registered dataclass, in order, with their one-line docs.
-
-    The documentation of a field stands in its metadata: ``k: int = field(default=5,
-    metadata={"doc": "least size of a group"})``; a field that takes one of a few words names
-    them as ``"choices"``, and one whose whole numbers have a bound of their own as ``"most"``.
-    """
-    hints = typing.get_type_hints(target)
-    return [
-        Param(
-            name=f.name,
-            type=hints[f.name],
-            default=f.default,
-            doc=f.metadata.get("doc", ""),
-            choices=tuple(f.metadata.get("choices", ())),
-            most=f.metadata.get("most", MOST),
-        )
-        for f in dataclasses.fields(target)
-        if f.init
-    ]
-
-
-def _bounded(target: T) -> T:
-    """Let a dataclass refuse whole numbers beyond the bounds of its fields.
-
-    Kernels count in 64 bits, and loops as often as they are told: who checks here need not do so
-    in every method, wherever its parameters come from (options, manifests, specs, programs).
-    """
-    if not dataclasses.is_dataclass(target):
-        return target
-    initialize = target.__init__
-    bounds = {f.name: f.metadata.get("most", MOST) for f in dataclasses.fields(target) if f.init}
-
-    @functools.wraps(initialize)
-    def initialize_bounded(self: object, *args: object, **values: object) -> None:
-        for name, value in values.items():
-            if isinstance(value, int) and name in bounds and abs(value) > bounds[name]:
-                shown = f"{value:,}" if abs(value) < 10**18 else "a number of more than 18 digits"
-                raise ParameterError(f"{name} is {shown}", fix=f"use at most {bounds[name]:,}")
-        initialize(self, *args, **values)
-
-    target.__init__ = initialize_bounded  # type: ignore[method-assign]  # on purpose
-    return target
 
 
 _shared = Registry()

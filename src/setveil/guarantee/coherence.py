@@ -10,10 +10,11 @@ import numpy as np
 
 from setveil.core.errors import ParameterError
 from setveil.core.literature import XU_2008
+from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.shown_items import shown_items
-from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
+from setveil.guarantee.thresholds import distinct_names, exact_share
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

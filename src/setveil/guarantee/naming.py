@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import ParameterError
-from setveil.core.registry import find, name_of, params_of
-from setveil.guarantee.thresholds import written_fraction
+from setveil.core.params import params_of
+from setveil.core.quantities import written_fraction
+from setveil.core.registry import find, name_of
 from setveil.io.item_lists import read_items, read_itemsets
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import ParameterError
 from setveil.core.literature import CAO_2010
+from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.shown_items import shown_items
-from setveil.guarantee.thresholds import distinct_names, exact_share, share_as_json
+from setveil.guarantee.thresholds import distinct_names, exact_share
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

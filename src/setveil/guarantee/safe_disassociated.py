@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import ParameterError
+from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.certain_links import Holdings, certain_links
 from setveil.guarantee.cover import countable, greatest_chance, link_at
 from setveil.guarantee.disassociated import PIECES, SHOWN, Disassociated, chunks_of
-from setveil.guarantee.thresholds import exact_share, share_as_json
+from setveil.guarantee.thresholds import exact_share
 
 if TYPE_CHECKING:
     from collections.abc import Collection

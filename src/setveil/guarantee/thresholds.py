@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import ParameterError
-from setveil.core.quantities import share_as_json, written_fraction
+from setveil.core.params import Share
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-__all__ = ["distinct_names", "exact_share", "share_as_json", "written_fraction"]
 
 
 def exact_share(name: str, value: object) -> Fraction:
@@ -24,12 +22,10 @@ def exact_share(name: str, value: object) -> Fraction:
     setveil.core.errors.ParameterError: h is 1.5. To fix: use a number from 0 to 1, such as 0.8 \
 or 4/5.
     """
-    share = written_fraction(value)
-    if share is None or not 0 <= share <= 1:
-        raise ParameterError(
-            f"{name} is {value!r}", fix="use a number from 0 to 1, such as 0.8 or 4/5"
-        )
-    return share
+    try:
+        return Share().check(value)
+    except ValueError:
+        raise ParameterError(f"{name} is {value!r}", fix=f"use {Share().says}") from None
 
 
 def distinct_names(given: object) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import ParameterError
 from setveil.core.files import shown_name
-from setveil.core.registry import find, params_of
+from setveil.core.params import params_of
+from setveil.core.registry import find
 from setveil.core.untrusted import read_file
 from setveil.release.forms import FORMS
 from setveil.release.manifest import Manifest

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.anonymize.degree_groups import check_degree
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
+from setveil.core.params import check_whole
 from setveil.core.table import frozen
 from setveil.io.frames import as_polars
 from setveil.tabular.columns import distinct_values, is_number, plain_kind, whole_table
@@ -213,7 +213,7 @@ def _grouped(
     """Return the table sorted, the order it had, and the group of each row, or say why not."""
     from setveil.anonymize.anatomy import spread
 
-    check_degree("l", l)
+    check_whole("l", l, least=2)
     as_polars(frame, [sensitive])
     table = whole_table(frame)
     if not len(table):

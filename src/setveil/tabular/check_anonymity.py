@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.quantities import share_as_json
 from setveil.core.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.guarantee.thresholds import exact_share, share_as_json
+from setveil.guarantee.thresholds import exact_share
 from setveil.io.frames import as_polars
 from setveil.tabular.classes import (
     answered,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.quantities import share_as_json, written_fraction
 from setveil.guarantee.base import Verdict, Witness
-from setveil.guarantee.thresholds import exact_share, share_as_json, written_fraction
+from setveil.guarantee.thresholds import exact_share
 from setveil.tabular.check_anonymity import QUASI, SENSITIVE
 from setveil.tabular.classes import (
     answered,

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.quantities import share_as_json, written_fraction
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.rho1_rho2 import beliefs, check_randomizer, named_chances
-from setveil.guarantee.thresholds import share_as_json, written_fraction
 from setveil.tabular.classes import SHOWN, many, whole
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.base import check_enough
+from setveil.core.params import check_whole
 from setveil.tabular.columns import distinct_values, quasi_columns, whole_table
 from setveil.tabular.hierarchies import ANY, value_tree
 from setveil.tabular.recoding import Partitioned, publish
@@ -80,7 +81,7 @@ def mondrian(
     ----------
     K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006.
     """
-    check_k(k)
+    check_whole("k", k)
     given = dict(hierarchies or {})
     names = quasi_columns(frame, quasi, given)
     table = whole_table(frame)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, check_k
+from setveil.anonymize.base import check_enough
+from setveil.core.params import check_whole
 from setveil.core.table import frozen
 from setveil.tabular.columns import quasi_columns, whole_table
 from setveil.tabular.hierarchies import flat_tree, value_tree
@@ -158,7 +159,7 @@ def prepared(
 
     With `flat`, nothing but ``*`` stands above a value.
     """
-    check_k(k)
+    check_whole("k", k)
     given = dict(hierarchies or {})
     names = quasi_columns(frame, quasi, given)
     table = whole_table(frame)

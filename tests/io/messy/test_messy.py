@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import setveil
 from setveil.cli import app
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.params import usual_values
 from setveil.core.registry import entries
 
 BY_NAME = {case.name: case for case in CASES}
@@ -213,7 +214,7 @@ def test_no_identity_is_published_by_any_method(case, method, tmp_path):
     letter = next((name for name in "kpl" if hasattr(method.target, name)), None)
     if letter is not None:
         options += [f"--{letter}", 2]
-    for name, value in getattr(method.target, "usual", {}).items():
+    for name, value in usual_values(method.target).items():
         options += [f"--{name}", value]
     if "taxonomy" in method.target.requires:
         tree = tmp_path / "tree.csv"

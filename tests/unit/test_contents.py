@@ -11,6 +11,7 @@ from setveil import Taxonomy, TransactionTable
 from setveil.audit import run_method
 from setveil.audit.contents import describe_contents, invent_record, setting_in_words, title_of
 from setveil.core import registry
+from setveil.core.params import main_param
 from setveil.guarantee import SupportConstraints
 from setveil.measure.queries import errors_by_size
 from setveil.release.account import account_of
@@ -219,7 +220,9 @@ def test_every_method_has_a_title_of_its_own():
     for method, title in titles.items():
         assert re.fullmatch(r"\S.*\S", title)
         assert method not in title
-        assert title_of(method, {"k": 7}) == f"{title}, k = 7"
+        main = main_param(registry.find("anonymizer", method).target)
+        size = {} if main is None else {main.name: 7}
+        assert title_of(method, size) == title + (f", {main.symbol} = 7" if main else "")
 
 
 def test_a_setting_is_said_in_words():

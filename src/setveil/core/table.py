@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
+Frame: TypeAlias = Any
+"""A frame of polars, pandas or pyarrow: three libraries, none of them imported here."""
 
 COMPILED = 1 << 19
 """Items from which on kernels pay: numba must be imported first."""
@@ -321,7 +323,7 @@ class TransactionTable:
         )
 
     @classmethod
-    def from_frame(cls, frame: Any, *, id: str, item: str) -> TransactionTable:  # noqa: ANN401
+    def from_frame(cls, frame: Frame, *, id: str, item: str) -> TransactionTable:
         """Build a table from a long polars, pandas or pyarrow frame: one row per (record, item).
 
         Records come in the order of their first row; rows whose item is null stand for a record

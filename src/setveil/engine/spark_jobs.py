@@ -75,7 +75,7 @@ class SparkJobs:
 def answered(
     function: Callable[[Any, Any], Any],
     shared: Broadcast[Any],
-    job: Any,  # noqa: ANN401  (whatever the function takes)
+    job: object,
 ) -> tuple[str, Any]:
     """Call a function on a worker; whatever it raises comes back in words.
 

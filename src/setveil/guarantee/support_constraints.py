@@ -231,7 +231,7 @@ class SupportConstraints:
         return {"itemsets": [list(itemset) for itemset in self.itemsets], "k": self.k}
 
 
-def _tidy(itemsets: Any) -> tuple[tuple[str, ...], ...]:  # noqa: ANN401  (as a caller gives them)
+def _tidy(itemsets: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """Return the itemsets sorted and without repetitions, or say which is none."""
     fix = "give a list of itemsets, each a list of item names"
     if isinstance(itemsets, str):

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import TransactionTable
+    from setveil.core.table import Frame, TransactionTable
 
 FRAME = "the frame"
 
 
 def table_from_frame(
-    frame: Any,  # noqa: ANN401  (three libraries, none of them imported here)
+    frame: Frame,
     *,
     item_column: str,
     id_column: str | None = None,
@@ -64,7 +64,7 @@ def table_from_frame(
     return gathered_pairs(table[id_column], table[item_column], problems).table
 
 
-def table_from_one_hot(frame: Any, *, id_column: str | None = None) -> TransactionTable:  # noqa: ANN401
+def table_from_one_hot(frame: Frame, *, id_column: str | None = None) -> TransactionTable:
     """Build a table from a frame with one column per item that holds 0 or 1, false or true.
 
     The column `id_column`, if there is one, is left out.
@@ -84,7 +84,7 @@ def table_from_one_hot(frame: Any, *, id_column: str | None = None) -> Transacti
     return gathered_flags(table, columns, Problems(name=FRAME)).table
 
 
-def as_polars(frame: Any, columns: Sequence[str] | None) -> pl.DataFrame:  # noqa: ANN401
+def as_polars(frame: Frame, columns: Sequence[str] | None) -> pl.DataFrame:
     """Return the columns of a frame of any of the three libraries as a polars frame.
 
     >>> import pandas as pd

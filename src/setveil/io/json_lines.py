@@ -153,7 +153,7 @@ def parse_line(line: str, field: str) -> list[str]:
     return names
 
 
-def _items(value: Any, field: str) -> list[str]:  # noqa: ANN401  (whatever JSON holds)
+def _items(value: object, field: str) -> list[str]:
     if isinstance(value, dict):
         value = _held(value, field)
     if not isinstance(value, list):
@@ -161,7 +161,7 @@ def _items(value: Any, field: str) -> list[str]:  # noqa: ANN401  (whatever JSON
     return [entry if isinstance(entry, str) else _number(entry) for entry in value]
 
 
-def _held(value: dict[str, Any], field: str) -> Any:  # noqa: ANN401
+def _held(value: dict[str, Any], field: str) -> object:
     """Return what a field holds; a name with dots leads into objects, unless it is a name."""
     if field in value:
         return value[field]

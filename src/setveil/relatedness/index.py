@@ -651,7 +651,7 @@ def _singular(form: str) -> str:
     return form
 
 
-def write_sections(out: Any, arrays: dict[str, Array], *, singulars: bool) -> None:  # noqa: ANN401
+def write_sections(out: IO[bytes], arrays: dict[str, Array], *, singulars: bool) -> None:
     """Write the arrays of an index into an open file, with the table of where they stand."""
     typed = {
         name: arrays[name].astype(kind_of(name, arrays[name]), copy=False) for name in SECTIONS

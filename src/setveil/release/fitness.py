@@ -209,7 +209,7 @@ def _fields_beyond(raw: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator
             yield from (f"{name}: {inner}" for inner in _fields_beyond(value, known[name]))
 
 
-def _field_names(value: Any) -> Iterator[str]:  # noqa: ANN401  (JSON)
+def _field_names(value: object) -> Iterator[str]:
     """Yield the names of the fields of a JSON value; lists are of objects, or have none."""
     if isinstance(value, dict):
         yield from value

@@ -185,7 +185,7 @@ def describe_tree(tree: Taxonomy) -> list[dict[str, Any]]:
     ]
 
 
-def rebuild_tree(nodes: Any) -> Taxonomy:  # noqa: ANN401  (JSON from a file)
+def rebuild_tree(nodes: object) -> Taxonomy:
     """Return the tree that :func:`describe_tree` described, or say what is wrong with it.
 
     >>> rebuild_tree(describe_tree(Taxonomy.balanced(["a", "b"]))).names

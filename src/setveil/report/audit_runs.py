@@ -258,7 +258,7 @@ def _example(example: Mapping[str, Any]) -> dict[str, Any]:
     return {"parts": parts, "why": why}
 
 
-def _witness(witness: Any) -> list[str]:  # noqa: ANN401  (JSON)
+def _witness(witness: object) -> list[str]:
     if not isinstance(witness, dict):
         return [str(witness), "", ""]
     items = ", ".join(map(str, witness.get("items", ()))) or "(no items)"
@@ -291,7 +291,7 @@ def measure_rows(measures: Mapping[str, Any]) -> list[list[str]]:
     return rows
 
 
-def value_words(value: Any) -> str:  # noqa: ANN401  (JSON)
+def value_words(value: object) -> str:
     """Return a setting as a reader meets it.
 
     >>> value_words({"k": [2, 5], "fast": True, "seed": None})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from setveil.tabular.recoding import by_content, content_ranks
 if TYPE_CHECKING:
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
 
 GROUP = "group"
 """The column that names a row's group."""
@@ -84,7 +84,7 @@ class Permuted:
 
 
 def anatomize(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     sensitive: str,
     l: int,
@@ -144,7 +144,7 @@ def anatomize(
 
 
 def permute(
-    frame: Any,  # noqa: ANN401
+    frame: Frame,
     *,
     sensitive: str,
     l: int,
@@ -205,7 +205,7 @@ def permute(
 
 
 def _grouped(
-    frame: Any,  # noqa: ANN401
+    frame: Frame,
     sensitive: str,
     l: int,
     rng: np.random.Generator | None,

@@ -28,6 +28,7 @@ from setveil.tabular.classes import (
 from setveil.tabular.columns import item_sets
 
 if TYPE_CHECKING:
+    from setveil.core.table import Frame
     from setveil.tabular.classes import Row
 
 QUASI = field(metadata={"doc": "columns that somebody may know of a person"})
@@ -67,7 +68,7 @@ class KAnonymity:
         object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
         whole("k", self.k)
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
+    def check(self, frame: Frame) -> Verdict:
         """Count equal rows; witnesses are the small classes, smallest first."""
         sizes = class_sizes(frame, self.quasi)
         bad = [
@@ -139,7 +140,7 @@ class XYAnonymity:
             sensitive_column(column, self.x)
         whole("k", self.k)
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401
+    def check(self, frame: Frame) -> Verdict:
         """Count the different values on Y; witnesses are the classes with fewest."""
         counts = class_sizes(frame, [*self.x, *self.y])
         values: dict[tuple[object, ...], int] = {}
@@ -228,7 +229,7 @@ class DeltaPresence:
                 f"low is {self.low} and high is {self.high}", fix="use low of at most high"
             )
 
-    def check(self, frame: Any, public: Any) -> Verdict:  # noqa: ANN401
+    def check(self, frame: Frame, public: Frame) -> Verdict:
         """Compare the classes of the release and the public table; witnesses: chances outside."""
         everybody = class_sizes(public, self.quasi)
         present = class_sizes(frame, self.quasi)
@@ -327,7 +328,7 @@ class KKmAnonymity:
         whole("k", self.k)
         whole("m", self.m)
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
+    def check(self, frame: Frame) -> Verdict:
         """Count rows of classes, and sets of items in each; witnesses: small classes, rare sets."""
         classes: dict[Row, list[tuple[str, ...]]] = {}
         plain = exact_columns(frame, self.quasi).iter_rows()

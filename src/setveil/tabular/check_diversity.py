@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from setveil.core.table import Frame
     from setveil.core.taxonomy import Taxonomy
     from setveil.tabular.classes import Row
 
@@ -73,7 +74,7 @@ class DistinctDiversity:
         sensitive_column(self.sensitive, self.quasi)
         whole("l", self.l)
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
+    def check(self, frame: Frame) -> Verdict:
         """Count the values of each class; witnesses are the classes with fewest."""
         found = class_values(frame, self.quasi, self.sensitive)
         required = f"at least {self.l} values of {self.sensitive}"
@@ -162,7 +163,7 @@ class EntropyDiversity:
             raise ParameterError(f"l is {self.l!r}", fix="use a number of at least 1")
         object.__setattr__(self, "l", least)
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401
+    def check(self, frame: Frame) -> Verdict:
         """Compare the entropies; witnesses are the classes with least."""
         found = class_values(frame, self.quasi, self.sensitive)
         required = f"the entropy of {self.l} equal values"
@@ -263,7 +264,7 @@ class RecursiveDiversity:
         object.__setattr__(self, "c", times)
         whole("l", self.l)
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401
+    def check(self, frame: Frame) -> Verdict:
         """Compare the counts; witnesses are the most uneven classes."""
         found = class_values(frame, self.quasi, self.sensitive)
         bad: list[tuple[Fraction | int, Witness]] = []
@@ -416,7 +417,7 @@ class AlphaKAnonymity:
         whole("k", self.k)
         object.__setattr__(self, "values", _named(self.values))
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401
+    def check(self, frame: Frame) -> Verdict:
         """Count rows and values; witnesses are small classes and values that are too frequent."""
         found = class_values(frame, self.quasi, self.sensitive)
         sizes = {row: sum(counts.values()) for row, counts in found.items()}
@@ -514,7 +515,7 @@ class ConfidenceBounding:
         object.__setattr__(self, "h", exact_share("h", self.h))
         object.__setattr__(self, "values", _named(self.values))
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401
+    def check(self, frame: Frame) -> Verdict:
         """Compute the confidences; witnesses are the surest rules."""
         found = class_values(frame, self.quasi, self.sensitive)
         meant, absent = _occurring(found, self.values)
@@ -689,7 +690,7 @@ class TCloseness:
                 fix="give a tree with the hierarchical distance, and only then",
             )
 
-    def check(self, frame: Any) -> Verdict:  # noqa: ANN401  (polars, pandas or pyarrow)
+    def check(self, frame: Frame) -> Verdict:
         """Compute the distance of each class; witnesses are the farthest ones."""
         kind, table = self._measured(frame)
         found = class_values(table, self.quasi, self.sensitive)
@@ -720,7 +721,7 @@ class TCloseness:
             bad=bad,
         )
 
-    def _measured(self, frame: Any) -> tuple[str, pl.DataFrame]:  # noqa: ANN401
+    def _measured(self, frame: Frame) -> tuple[str, pl.DataFrame]:
         """Return the distance, and the columns; times as numbers where their order counts."""
         table = plain_columns(frame, [*self.quasi, self.sensitive])
         column = table[self.sensitive]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.guarantee.base import Verdict, Witness
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     import polars as pl
+
+    from setveil.core.table import Frame
 
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
@@ -71,7 +73,7 @@ def whole(name: str, value: object, *, least: int = 1) -> int:
     return value
 
 
-def plain_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ANN401
+def plain_columns(frame: Frame, columns: Sequence[str]) -> pl.DataFrame:
     """Return columns of a polars, pandas or pyarrow frame, none of which holds lists.
 
     >>> import polars as pl
@@ -89,7 +91,7 @@ def plain_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: 
     return table
 
 
-def exact_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ANN401
+def exact_columns(frame: Frame, columns: Sequence[str]) -> pl.DataFrame:
     """Return columns whose cells are equal as Python objects exactly if they are in the frame.
 
     >>> import polars as pl
@@ -101,7 +103,7 @@ def exact_columns(frame: Any, columns: Sequence[str]) -> pl.DataFrame:  # noqa: 
     return table.with_columns(exact_times(column) for column in table.iter_columns())
 
 
-def class_sizes(frame: Any, columns: Sequence[str]) -> dict[Row, int]:  # noqa: ANN401
+def class_sizes(frame: Frame, columns: Sequence[str]) -> dict[Row, int]:
     """Count the rows of each class; a missing value is like another missing one only.
 
     >>> import polars as pl
@@ -118,7 +120,7 @@ def class_sizes(frame: Any, columns: Sequence[str]) -> dict[Row, int]:  # noqa: 
 
 
 def class_values(
-    frame: Any,  # noqa: ANN401
+    frame: Frame,
     columns: Sequence[str],
     sensitive: str,
 ) -> dict[Row, dict[object, int]]:

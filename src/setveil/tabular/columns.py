@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
 
 ZONE = r"([+-][0-9][0-9]:[0-9][0-9])?$"
 
@@ -30,7 +30,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def whole_table(frame: Any) -> pl.DataFrame:  # noqa: ANN401  (polars, pandas or pyarrow)
+def whole_table(frame: Frame) -> pl.DataFrame:
     """Return all columns of a frame, of which every one can be sorted; zeros lose their sign.
 
     Zeros that differ in nothing but the sign are equal, and would stay in the input's order.
@@ -82,7 +82,7 @@ def plain_kind(name: str, kind: pl.DataType) -> None:
 
 
 def quasi_columns(
-    frame: Any,  # noqa: ANN401
+    frame: Frame,
     quasi: Sequence[str],
     hierarchies: Iterable[str] = (),
 ) -> list[str]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
     from setveil.tabular.hierarchies import Hierarchy, ValueTree
     from setveil.tabular.recoding import Partitioned
 
@@ -39,7 +39,7 @@ SEARCHED = 20_000
 
 
 def full_domain(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,
@@ -196,7 +196,7 @@ class _Lattice:
 
 
 def subtree(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,
@@ -268,7 +268,7 @@ def specialized(trees: Sequence[ValueTree], k: int) -> Classes:
 
 
 def sibling(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,
@@ -333,7 +333,7 @@ def told_nodes(classes: Classes) -> Classes:
 
 
 def cell(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,
@@ -475,7 +475,7 @@ def _with(shown: Shown, column: int, node: int) -> Shown:
 
 
 def suppress_records(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,
@@ -524,7 +524,7 @@ def suppress_records(
 
 
 def suppress_values(
-    frame: Any,  # noqa: ANN401
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,
@@ -562,7 +562,7 @@ def suppress_values(
 
 
 def suppress_cells(
-    frame: Any,  # noqa: ANN401
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,

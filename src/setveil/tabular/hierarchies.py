@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
 
     Number = int | float | Fraction
     Hierarchy: TypeAlias = "Taxonomy | Intervals | Mapping[str, str]"
@@ -215,7 +215,7 @@ class ValueTree:
 
 
 def value_trees(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     quasi: Sequence[str],
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> list[ValueTree]:

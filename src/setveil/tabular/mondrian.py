@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
     from setveil.tabular.hierarchies import Hierarchy, ValueTree
 
 NAMED = 5
@@ -33,7 +33,7 @@ NAMED = 5
 
 
 def mondrian(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     quasi: Sequence[str],
     k: int,

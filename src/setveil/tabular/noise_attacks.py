@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class PublicMatch:
 
 
 def filter_noise(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     deviations: Mapping[str, float],
     *,
     method: str = "spectral",
@@ -121,8 +121,8 @@ def filter_noise(
 
 
 def match_public_records(
-    frame: Any,  # noqa: ANN401
-    candidates: Any,  # noqa: ANN401
+    frame: Frame,
+    candidates: Frame,
     deviations: Mapping[str, float],
     *,
     distribution: str = "gaussian",
@@ -159,8 +159,8 @@ def match_public_records(
 
 
 def public_ranks(
-    frame: Any,  # noqa: ANN401
-    candidates: Any,  # noqa: ANN401
+    frame: Frame,
+    candidates: Frame,
     deviations: Mapping[str, float],
     truth: npt.ArrayLike,
     *,
@@ -192,8 +192,8 @@ def public_ranks(
 
 
 def _likelihoods(
-    frame: Any,  # noqa: ANN401
-    candidates: Any,  # noqa: ANN401
+    frame: Frame,
+    candidates: Frame,
     deviations: Mapping[str, float],
     distribution: str,
 ) -> Iterator[Floats]:

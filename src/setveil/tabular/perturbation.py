@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class NoisyTable:
 
 
 def add_noise(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     columns: Sequence[str] | None = None,
     *,
     share: float = 1.0,
@@ -129,7 +129,7 @@ def add_noise(
     )
 
 
-def numeric_values(frame: Any, columns: Sequence[str]) -> Floats:  # noqa: ANN401
+def numeric_values(frame: Frame, columns: Sequence[str]) -> Floats:
     """Return columns of a frame as numbers, or say which one has none.
 
     >>> import polars as pl
@@ -223,7 +223,7 @@ class Swapped:
 
 
 def swap(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     columns: Sequence[str],
     *,
     share: float = 0.1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
     from setveil.tabular.hierarchies import Hierarchy, ValueTree
 
 
@@ -148,7 +148,7 @@ LARGEST_KEY = 2**62
 
 
 def prepared(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     quasi: Sequence[str],
     k: int,
     hierarchies: Mapping[str, Hierarchy] | None = None,

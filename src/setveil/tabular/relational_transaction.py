@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from setveil.anonymize.base import Anonymizer
-    from setveil.core.table import Int64Array
+    from setveil.core.table import Frame, Int64Array
     from setveil.tabular.hierarchies import Hierarchy
 
 ROOM = 4
@@ -70,7 +70,7 @@ class RelationalTransaction:
 
 
 def relational_transaction(
-    frame: Any,  # noqa: ANN401  (polars, pandas or pyarrow)
+    frame: Frame,
     *,
     quasi: Sequence[str],
     items: str,

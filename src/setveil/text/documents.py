@@ -19,7 +19,7 @@ from setveil.io.delimited import checked_delimiter, records
 from setveil.io.sources import FOREIGN, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 FORMATS = ("text", "jsonl", "csv")
 TEXT_FIELDS = ("text", "body", "content")
@@ -353,7 +353,7 @@ def _whole_characters(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _listed(names: Any) -> str:  # noqa: ANN401  (keys of a dict or a list)
+def _listed(names: Iterable[object]) -> str:
     return ", ".join(map(str, list(names)[:10])) or "it has none"
 
 

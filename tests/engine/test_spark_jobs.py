@@ -5,7 +5,7 @@ import time
 import pytest
 
 from setveil.engine.processes import Processes
-from setveil.engine.spark_jobs import SparkJobs, answered
+from setveil.engine.spark import SparkJobs, answered
 
 pytestmark = pytest.mark.spark
 

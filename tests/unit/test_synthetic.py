@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from setveil.core.errors import ParameterError
 from setveil.synthetic import LOOKALIKES, clinic, conditions, lookalike
 from setveil.synthetic.clinic import clinic_taxonomy
-from setveil.synthetic.nouns import NODES, noun_tree
+from setveil.synthetic.lookalike import NODES, noun_tree
 
 # As printed in the papers; LOOKALIKES must not be its own judge.
 PUBLISHED = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from setveil.core.table import Int32Array, Int64Array, TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
     Rows = tuple[Int64Array, Int32Array]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 # How often a run reports for each size of sets: the kernel returns to Python so many times.
 REPORTS = 20

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 
 @register("anonymizer", "cahd", paper="Ghinita, Tao & Kalnis 2008", bibtex=GHINITA_2008)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 OBJECTIVES = ("total", "increment")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from fractions import Fraction
 
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
     Progress = Callable[[str, int, int], None]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
     from setveil.io.wordnet import WordNet
 
     Progress = Callable[[str, int, int], None]

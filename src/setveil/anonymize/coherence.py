@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.core.table import Int32Array, Int64Array, TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 LIMIT = 5_000_000
 """How many minimal moles are held at once; where there are more, they are hit in several goes."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
     from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 MOST_SETS = 20_000_000_000
 """A count-tree of more itemsets (counted once per record that holds them) is refused."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
     from setveil.guarantee.base import Guarantee
 
     Progress = Callable[[str, int, int], None]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from setveil.anonymize.cut_search import Cut
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 PAIRS = 500
 """Up to this many pairs of splits are looked at together; of more only a node and its child."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
     from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
     Slice = tuple[int, int]
 

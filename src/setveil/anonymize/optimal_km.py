@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
     from setveil.core.table import Int64Array, TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 MOST_ITEMS = 32
 """With more items than this the search is refused; a taxonomy of 32 has up to 458,330 cuts."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.set_recoding import Image
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
     from setveil.io.wordnet import WordNet
     from setveil.release.base import Anonymization, Step
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.cluster_chunks import ClusterChunks
     from setveil.core.table import Int64Array
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
     Progress = Callable[[str, int, int], None]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
     from setveil.release.base import Anonymization
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 WIDTH = 80
 """Bytes drawn for a coefficient: 119 bits more than the prime, so that none is more likely."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.core.table import Int64Array
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 MOST = 200_000_000
 """Published items that are too many to hold."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from setveil.core.table import Int64Array
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 ROUNDS = 30
 """How often items may change their topic."""

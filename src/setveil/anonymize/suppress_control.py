@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 
 @register(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from setveil.core.table import TransactionTable
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
 
 WARNING = Step(
     action="warn",

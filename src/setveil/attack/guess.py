@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from setveil.core.errors import InputError, ParameterError, SetveilError
-from setveil.core.json_kinds import fits, misfit
-from setveil.core.untrusted import read_json
+from setveil.core.untrusted import fits, misfit, read_json
 
 if TYPE_CHECKING:
     import os

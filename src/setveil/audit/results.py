@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, TypeVar
 
 from setveil.attack.base import RISKS
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.json_kinds import fits, misfit
+from setveil.core.untrusted import fits, misfit
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:

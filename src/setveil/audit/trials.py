@@ -202,7 +202,7 @@ class Trials:
 
     def _on_spark(self) -> Iterator[RunRecord]:
         """Make trials where Spark has cores free, round by round, and keep what they leave."""
-        from setveil.engine.spark_jobs import SparkJobs
+        from setveil.engine.spark import SparkJobs
 
         assert self.limits.engine is not None
         while not self.limits.over:

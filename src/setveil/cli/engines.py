@@ -7,7 +7,7 @@ import typer
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from setveil.engine.base import Engine
+    from setveil.engine.local import Engine
     from setveil.engine.spark import Spark
 
 EngineOption = Annotated[

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 from array import array
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -17,6 +15,7 @@ import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.notebook import html_of_records
+from setveil.core.threads import THREADS, map_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +31,6 @@ Frame: TypeAlias = Any
 
 COMPILED = 1 << 19
 """Items from which on kernels pay: numba must be imported first."""
-THREADS = min(os.cpu_count() or 1, 4)
 AT_ONCE = 1 << 20
 """How many items are gathered at a time where all at once would take memory."""
 
@@ -445,8 +443,7 @@ def ranked_rows(
         ends = offsets[cuts[part] + 1 : cuts[part + 1] + 1]
         return rank_rows(ends, starts[part], items, rank, n_ranks)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        stops = list(pool.map(ranked, range(THREADS)))
+    stops = list(map_ahead(ranked, range(THREADS), workers=THREADS))
     # Close the gaps between the parts.
     total = stops[0]
     for part in range(1, THREADS):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import secrets
 from array import array
-from collections import defaultdict, deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count, pairwise
@@ -22,14 +21,14 @@ import numpy.typing as npt
 from setveil.core.errors import ParameterError
 from setveil.core.table import (
     COMPILED,
-    THREADS,
     Collected,
     TransactionTable,
     grouped_pairs,
     number_in_place,
 )
+from setveil.core.threads import map_ahead
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter, field_place, records
-from setveil.io.numbers import GrowingArray, known_size, ranked_table
+from setveil.io.number_lines import GrowingArray, known_size, ranked_table
 from setveil.io.sources import Source, block_lines
 
 if TYPE_CHECKING:
@@ -652,14 +651,7 @@ class _Compiled:
         Each is parsed as if no quoted cell were open at its start; whoever finds one open at the
         end of the block before parses it anew.
         """
-        waiting: deque[Future[_Parsed]] = deque()
-        with ThreadPoolExecutor(THREADS) as pool:
-            for block in blocks:
-                waiting.append(pool.submit(self._parse, block))
-                if len(waiting) > THREADS:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+        return map_ahead(self._parse, blocks)
 
     def _parse(self, block: bytes) -> _Parsed:
         try:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 QUOTE = '"'
 BLANKS = " \t"
+DELIMITERS = (",", "\t", ";", "|")
 NAMED = {
     "tab": "\t",
     "\\t": "\t",
@@ -47,6 +48,15 @@ def checked_delimiter(delimiter: str, what: str = "delimiter") -> str:
             fix='use a text without quotes and line ends, such as ";" or "tab"',
         )
     return delimiter
+
+
+def header_delimiter(header: str) -> str:
+    r"""Return what most often separates names in a header: a tab before others, else a comma.
+
+    >>> [header_delimiter(line) for line in ("Age;Zip", "AnonID\tQuery, as typed", "x")]
+    [';', '\t', ',']
+    """
+    return max(DELIMITERS, key=lambda sign: (header.count(sign), sign == "\t" and sign in header))
 
 
 def split_fields(

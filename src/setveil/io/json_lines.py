@@ -8,10 +8,8 @@ and says what is wrong: so both ways give the same records.
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections import defaultdict, deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
@@ -20,6 +18,7 @@ import numpy as np
 
 from setveil.core.errors import InputError
 from setveil.core.table import Collected, Int32Array, Int64Array, RowCollector, TransactionTable
+from setveil.core.threads import THREADS, map_ahead
 from setveil.core.untrusted import TABLE_LIMIT, check_size, json_memory
 from setveil.io.sources import BOM, HEAD, Source, block_lines
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 EXPECTED = 'write one array of texts per line, or one object such as {"items": ["a", "b"]}'
 PLAIN_LIMIT = 1 << 20  # bytes that plain Python parses before polars is even imported
 PARSED_AT_ONCE = 1 << 22
-THREADS = min(os.cpu_count() or 1, 4)
 DOCUMENT_LIMIT = 512 << 20  # bytes of a document, which must be held as a whole
 
 # The plain kind of JSON: no escapes in texts, whole numbers that are written in one way only, no
@@ -305,15 +303,7 @@ class _Plain:
 
 def _in_threads(blocks: Iterable[bytes], field: str) -> Iterator[tuple[bytes, _Plain | None]]:
     """Take blocks apart, a few ahead of what is asked for, and keep their order."""
-    waiting: deque[tuple[bytes, Future[_Plain | None]]] = deque()
-    with ThreadPoolExecutor(THREADS) as pool:
-        for block in blocks:
-            waiting.append((block, pool.submit(_parse_plain, block, field)))
-            if len(waiting) > 2 * THREADS:
-                first, future = waiting.popleft()
-                yield first, future.result()
-        for block, future in waiting:
-            yield block, future.result()
+    return map_ahead(lambda block: (block, _parse_plain(block, field)), blocks, ahead=2 * THREADS)
 
 
 def _parse_plain(block: bytes, field: str) -> _Plain | None:

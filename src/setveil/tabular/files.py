@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import output_file, shown_name
 from setveil.core.parquet import read_parquet
-from setveil.io.delimited import checked_delimiter
+from setveil.io.delimited import checked_delimiter, header_delimiter
 from setveil.io.sources import PARQUET_MAGIC, Source
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-DELIMITERS = (",", "\t", ";", "|")
 # Written as a number usually is: 02138 is a code and no number, as its first digit tells.
 WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 SAFE = 15  # digits: so many always tell floats apart
@@ -71,7 +70,11 @@ def read_frame(path: str | os.PathLike[str], *, delimiter: str | None = None) ->
             return read_parquet(content, own=True)
         if content.lstrip().startswith(b"{"):
             return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
-        separator = _delimiter(content) if delimiter is None else checked_delimiter(delimiter)
+        if delimiter is None:
+            header = content.partition(b"\n")[0].decode(errors="replace")
+            separator = header_delimiter(header)
+        else:
+            separator = checked_delimiter(delimiter)
         if len(separator.encode()) != 1:
             raise ParameterError(
                 f"the delimiter {separator[:60]!r} has more than one byte",
@@ -124,12 +127,6 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
         ) from None
     with output_file(path) as out:
         out.write(buffer.getvalue())
-
-
-def _delimiter(content: bytes) -> str:
-    """Return what separates the names in the first line."""
-    head = content.partition(b"\n")[0].decode(errors="replace")
-    return max(DELIMITERS, key=lambda sign: (head.count(sign), -DELIMITERS.index(sign)))
 
 
 def _check_shape(content: bytes, separator: str, where: str) -> None:

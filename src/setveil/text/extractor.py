@@ -13,15 +13,14 @@ import os
 import queue
 import subprocess
 import sys
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from setveil.core.errors import ParameterError, SetveilError
-from setveil.engine.child_process import python_command, python_environment
+from setveil.core.threads import map_ahead
+from setveil.engine.processes import python_command, python_environment
 from setveil.text.noun_phrases import noun_phrases, nouns, tokens, with_more
 from setveil.text.tagging import find_tagger
 
@@ -174,18 +173,9 @@ class Processes:
 
     def each(self, batches: Iterable[list[str]]) -> Iterator[dict[str, Any]]:
         """Yield items and number of words of each batch, in order, a few batches ahead."""
-        waiting: deque[Future[dict[str, Any]]] = deque()
         # A thread per process waits for its answers; the batches are read in this thread.
-        pool = ThreadPoolExecutor(self._workers)
-        try:
-            for batch in batches:
-                waiting.append(pool.submit(self._one, batch))
-                if len(waiting) >= 2 * self._workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        workers = self._workers
+        return map_ahead(self._one, batches, workers=workers, ahead=2 * workers - 1)
 
     def _one(self, texts: list[str]) -> dict[str, Any]:
         process = self._idle.get()

@@ -23,7 +23,7 @@ import numpy as np
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name
 from setveil.core.table import TransactionTable, take_rows
-from setveil.io.delimited import checked_delimiter
+from setveil.io.delimited import checked_delimiter, header_delimiter
 from setveil.io.sources import Source
 
 if TYPE_CHECKING:
@@ -371,7 +371,6 @@ def _table(
 USER_NAMES = ("anonid", "user", "user_id", "userid", "user id", "uid", "client", "cookie")
 QUERY_NAMES = ("query", "querytext", "query_text", "q", "search", "searchterm", "keywords", "text")
 TIME_NAMES = ("querytime", "time", "timestamp", "datetime", "date", "query_time")
-DELIMITERS = ("\t", ",", ";", "|")
 ENDINGS = (".txt", ".tsv", ".csv", ".tab", ".log")
 COMPRESSED = (".gz", ".zst", ".zstd")
 BLOCK = 1 << 25
@@ -502,10 +501,7 @@ def read_queries(
         source.refuse_foreign()
         header = _header(source)
         where = source.name
-    if delimiter is None:
-        delimiter = max(DELIMITERS, key=lambda each: (header.count(each), each == "\t"))
-    else:
-        delimiter = checked_delimiter(delimiter)
+    delimiter = header_delimiter(header) if delimiter is None else checked_delimiter(delimiter)
     columns = _split(header, delimiter)
     found_user = _column(columns, user, USER_NAMES, name="user", where=where)
     found_query = _column(columns, query, QUERY_NAMES, name="query", where=where)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from setveil.cli import app
-from setveil.cli.reading import OPTIONS
+from setveil.cli import app, reading
 from website.pages import ROOT, slug
 
 if TYPE_CHECKING:
@@ -112,9 +111,10 @@ def _rows(context: typer.Context, *, full: bool = False) -> list[str]:
     """Return a row for each argument and option; the options of reading are one row."""
     rows = []
     params: list[Any] = [p for p in context.command.params if p.get_help_record(context)]
-    reads = not full and set(OPTIONS) <= {param.name for param in params}
+    params.sort(key=lambda param: param.param_type_name != "argument")
+    reads = not full and set(reading.READING) <= {param.name for param in params}
     for param in params:
-        if reads and param.name in OPTIONS:
+        if reads and param.name in reading.READING:
             if READING not in rows:
                 rows.append(READING)
             continue

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import setveil
-from setveil.cli.anonymize_spark import DISTRIBUTED
+from setveil.cli.anonymize import DISTRIBUTED
 
 pytestmark = pytest.mark.spark
 

@@ -72,7 +72,7 @@ def verdict(*, holds, exact):
     ],
 )
 def test_exit_codes(verdicts, code):
-    assert command._exit_code(verdicts) == code
+    assert command.exit_code(verdicts) == code
 
 
 def test_not_decided_exactly_exits_with_3(clinic, monkeypatch):

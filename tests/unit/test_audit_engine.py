@@ -17,7 +17,6 @@ from setveil.audit import (
     audit,
     load_audit,
     suggest_sensitive,
-    trial,
     trials,
 )
 from setveil.audit.adversaries import NEEDLESS, attack_release, attackers
@@ -186,14 +185,14 @@ def test_one_run_that_cannot_be_made_loses_no_other(tmp_path):
 
 
 def test_an_unforeseen_fault_loses_one_run_only(tmp_path, monkeypatch):
-    true = trial.run_method
+    true = trials.run_method
 
     def faulty(name, *args, **rest):
         if name == "cahd":
             raise RuntimeError("oh")
         return true(name, *args, **rest)
 
-    monkeypatch.setattr(trial, "run_method", faulty)
+    monkeypatch.setattr(trials, "run_method", faulty)
     result = audited(tmp_path)
     assert [run.state for run in result.runs] == ["done", "done", "failed"]
     assert result.runs[2].error == "RuntimeError: oh"

@@ -17,15 +17,9 @@ from setveil.core import charts
 from setveil.core.errors import ParameterError
 from setveil.core.words import in_thousand, won
 from setveil.measure.interval import Rate
-from setveil.report import (
-    audit_charts,
-    audit_page,
-    audit_runs,
-    markdown_audit,
-    render_audit,
-    save_figures,
-)
-from setveil.report.first_screen import first_screen
+from setveil.report import figures, markdown_audit, render_audit, save_figures, summary
+from setveil.report import page as audit_page
+from setveil.report.summary import first_screen
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +129,7 @@ def test_every_answer_has_its_colour_and_words(folder, answer):
 
 
 def test_every_trial_has_a_row_and_a_section_best_first(page):
-    ordered = [f"run-{run.name}" for run in audit_runs.best_first(made.result())]
+    ordered = [f"run-{run.name}" for run in summary.best_first(made.result())]
     rows = [a["data-run"] for tag, a in page.elements if tag == "tr" and "data-method" in a]
     sections = [a["data-run"] for tag, a in page.elements if tag == "details" and "data-run" in a]
     assert rows == sections == ordered
@@ -315,7 +309,7 @@ def test_drawings_are_well_formed_and_carry_no_code():
     result = made.result([made.run(title=f'{EVIL}" onload="x')], recommended="id-gather-k5")
     for spec in (
         frontier.frontier(result),
-        audit_charts.successes(made.runs()[-8].adversaries),
+        figures.successes(made.runs()[-8].adversaries),
     ):
         svg = charts.draw(spec)
         tree = ET.fromstring(svg)

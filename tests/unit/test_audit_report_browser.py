@@ -19,7 +19,7 @@ from tests.unit.audit_results import EVIL
 from tests.unit.chromium import brightness, look
 
 from setveil.report import render_audit
-from setveil.report.first_screen import first_screen
+from setveil.report.summary import first_screen
 
 RISKS = ".risk:last-of-type .cell:last-child"
 

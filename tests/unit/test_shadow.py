@@ -207,7 +207,7 @@ def test_members_and_contexts_unknown_to_one_source_take_part(case):
 
 
 def test_a_release_of_an_unknown_method_is_refused(tmp_path, case):
-    from setveil.cli.rebuilt import anonymizer_of
+    from setveil.cli.attack import anonymizer_of
     from setveil.release.store import save
 
     _, _, method, made = case

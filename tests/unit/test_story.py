@@ -9,7 +9,7 @@ from tests.unit.test_contents import METHODS, random_table, run_on
 
 from setveil import Taxonomy, TransactionTable
 from setveil.audit import run_method
-from setveil.audit.story import tell_example, tell_story
+from setveil.audit.contents import tell_example, tell_story
 
 ORIGINAL = (
     "In the original data, one record holds it. It is the person's, and it also shows 'flu' and "

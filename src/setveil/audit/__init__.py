@@ -5,8 +5,7 @@
 ['anatomy', 'cahd', 'coat']
 """
 
-from setveil.audit.harden import harden
-from setveil.audit.main import audit
+from setveil.audit.main import audit, harden
 from setveil.audit.results import ANSWERS, Adversary, AuditResult, Criteria, RunRecord
 from setveil.audit.run import (
     Run,

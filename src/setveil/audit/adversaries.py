@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.audit.changes import plain
 from setveil.audit.results import Adversary
 from setveil.audit.store import number_of
 from setveil.audit.utility import WithUtility
 from setveil.core.errors import NotApplicable, ParameterError, SetveilError
 from setveil.core.registry import entries, find
+from setveil.core.words import plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -407,7 +407,7 @@ def _adversary(finding: Finding, common: Mapping[str, Any], scored: _Scored | st
         if rate is None or not finding.advantage
         else scored.rates.get(finding.advantage),
         tested=scored.tested,
-        scores=plain(flat(scored.rates)),
+        scores=plain_json(flat(scored.rates)),
         note="; ".join(notes),
         examples=scored.examples,
     )
@@ -443,7 +443,7 @@ def _score(scene: _Scene) -> _Scored:
         notes=tuple(getattr(guess, "notes", ())),
         tested=people or int(getattr(guess, "tested", 0)),
         complete=people < method.sample if people else not getattr(guess, "draws", ()),
-        examples=plain(examples),
+        examples=plain_json(examples),
     )
 
 

@@ -14,7 +14,6 @@ from setveil import __version__
 from setveil.anonymize.base import method_role
 from setveil.attack.base import RISKS
 from setveil.audit.adversaries import KNOWN, WITHIN, check_attacks, check_known, role_of
-from setveil.audit.changes import plain
 from setveil.audit.ladder import ladders_of
 from setveil.audit.limits import Limits
 from setveil.audit.plan import methods_for
@@ -32,14 +31,13 @@ from setveil.audit.results import (
 from setveil.audit.run import tree_over
 from setveil.audit.search import Search
 from setveil.audit.store import Store, data_hash, number_of, records_hash, run_id
-from setveil.audit.trial import Case, Job
-from setveil.audit.trials import Trials
+from setveil.audit.trials import Case, Job, Trials
 from setveil.audit.verdict import conclude, foresee
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.params import split_spec
 from setveil.core.registry import entries, find
 from setveil.core.spelling import variants
-from setveil.core.words import plural, some
+from setveil.core.words import plain_json, plural, some
 from setveil.measure.interval import Rate
 from setveil.release.public_folder import remove_folder
 
@@ -147,6 +145,97 @@ def audit(
     >>> found.runs[0].name, found.runs[0].verified
     ('disassociate-k5-m2', True)
     """
+    return _answer(**locals())
+
+
+def harden(
+    table: TransactionTable,
+    *,
+    out: str | os.PathLike[str],
+    taxonomy: Taxonomy | None = None,
+    sensitive: Iterable[str] = (),
+    target: float | Mapping[str, float] = TARGET,
+    max_loss: float = MAX_LOSS,
+    min_k: int = MIN_K,
+    methods: Sequence[str] = (),
+    each: bool = False,
+    attacks: Sequence[str] | None = None,
+    relatedness: Sequence[str] = (WITHIN,),
+    known: Sequence[int] = KNOWN,
+    workload: Iterable[Iterable[str]] = (),
+    budget: float | None = None,
+    since: float | None = None,
+    memory: int | None = None,
+    workers: int | None = None,
+    engine: Spark | None = None,
+    seed: int | None = None,
+    title: str = "",
+    description: str = "",
+    tell: Callable[[Progress], None] | None = None,
+) -> AuditResult:
+    """Make methods stronger until every attack stays at or below the target; recommend one setting.
+
+    Every parameter is searched that changes what can be found out (:mod:`setveil.audit.ladder`).
+    A search starts with the weakest setting; raises, step by step, the parameter that lowers the
+    risk most per loss; and, when the target is reached, lowers what was not needed. It is no
+    search of all settings: a better one may exist. What is recommended is the least loss among
+    those tried, and all of these are in the result.
+
+    Parameters
+    ----------
+    table, out, taxonomy, sensitive, target, max_loss, min_k, attacks, relatedness, known
+    workload, memory, workers, engine, seed
+        As for :func:`setveil.audit.audit`. Runs that ended before, also those of an audit into
+        the same directory, are not made again.
+    methods
+        Names; with parameters that shall stay as they are, as in ``"disassociate:m=2"``. Without
+        any, the choice of an audit.
+    each
+        Whether to search every method to its end, even where another already loses less.
+    budget, since
+        Seconds for everything, and when they began; the search ends there with what it has.
+    title, description
+        What a reader calls the data, and a sentence about it.
+    tell
+        As for :func:`setveil.audit.audit`.
+
+    Returns
+    -------
+    AuditResult
+        With every setting that was tried; `notes` say how the search of each method ended.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from setveil import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu", "rash"], ["flu"]] * 20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = harden(table, out=folder, methods=["disassociate:m=2,refine=false"], workers=0,
+    ...                    known=[2], seed=1, target=0.2)
+    >>> found.runs[0].name, found.chosen.risk <= 0.2
+    ('disassociate-k5-m2-refinefalse', True)
+    """
+    return _answer(free=True, **locals())
+
+
+def _answer(
+    table: TransactionTable,
+    *,
+    out: str | os.PathLike[str],
+    target: float | Mapping[str, float],
+    max_loss: float,
+    min_k: int,
+    budget: float | None,
+    since: float | None,
+    memory: int | None,
+    workers: int | None,
+    engine: Spark | None,
+    title: str,
+    description: str,
+    tell: Callable[[Progress], None] | None,
+    **request: Any,
+) -> AuditResult:
+    """Check what an audit is asked for, make its trials within the limits, and conclude."""
     limits = Limits(
         budget=budget,
         memory=memory,
@@ -154,20 +243,9 @@ def audit(
         started=time.monotonic() if since is None else since,
         engine=engine,
     )
-    request = Request.checked(
-        table,
-        taxonomy,
-        sensitive,
-        criteria=criteria_of(target, max_loss=max_loss, min_k=min_k),
-        methods=methods,
-        attacks=attacks,
-        relatedness=relatedness,
-        known=known,
-        workload=workload,
-        workers=workers,
-        seed=seed,
-    )
-    return request.run(out, limits, title=title, description=description, tell=tell)
+    criteria = criteria_of(target, max_loss=max_loss, min_k=min_k)
+    checked = Request.checked(table, criteria=criteria, workers=workers, **request)
+    return checked.run(out, limits, title=title, description=description, tell=tell)
 
 
 def criteria_of(target: float | Mapping[str, float], *, max_loss: float, min_k: int) -> Criteria:
@@ -208,9 +286,9 @@ class Request:
     def checked(
         cls,
         table: TransactionTable,
+        *,
         taxonomy: Taxonomy | None,
         sensitive: Iterable[str],
-        *,
         criteria: Criteria,
         methods: Sequence[str],
         attacks: Sequence[str] | None,
@@ -541,4 +619,4 @@ def profile_of(case: Case) -> dict[str, Any]:
     from setveil.measure.profile import profile
 
     found = profile(case.table, rng=np.random.default_rng(case.seed))
-    return {**plain(found.as_dict()), "sentences": found.sentences()}
+    return {**plain_json(found.as_dict()), "sentences": found.sentences()}

@@ -86,7 +86,7 @@ class OwnerText(TypedDict, total=False):
 
 
 class StoryText(TypedDict, total=False):
-    """How someone looked for one person (:mod:`setveil.audit.story`)."""
+    """How someone looked for one person (:mod:`setveil.audit.contents`)."""
 
     known: list[str]
     before: float
@@ -107,7 +107,7 @@ class CountText(TypedDict):
 
 
 class NotedFigures(TypedDict, total=False):
-    """What an audit notes of a run beside plain numbers (:func:`setveil.audit.changes.changes`)."""
+    """What an audit notes of a run beside numbers (:func:`setveil.audit.contents.item_changes`)."""
 
     items: list[tuple[str, float, float, float]]
     terms: list[tuple[str, float]]

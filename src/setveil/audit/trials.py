@@ -1,30 +1,347 @@
-"""The trials of a search: those that ended before are kept, the others made within the limits."""
+"""The trials of an audit.
+
+A trial makes a release, writes it, verifies it, attacks it and measures it. Those that ended before
+are kept; the others are made within the limits of time and memory, in this process, in others, or
+on Spark.
+"""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from setveil.audit.apart import keep, run_trial_apart
-from setveil.audit.changes import plain
+import numpy as np
+
+from setveil.audit.adversaries import NEEDLESS, attack_release, attackers, families_missing
+from setveil.audit.contents import (
+    describe_contents,
+    item_changes,
+    tell_story,
+    title_of,
+)
 from setveil.audit.limits import estimate_seconds
-from setveil.audit.results import FAILED, SKIPPED, RunRecord
-from setveil.audit.trial import ORIGINAL, run_trial, title_of_setting
-from setveil.core.errors import ParameterError
-from setveil.core.registry import find, outside_modules
+from setveil.audit.results import DONE, FAILED, INAPPLICABLE, SKIPPED, Adversary, RunRecord
+from setveil.audit.run import Run, run_method, save_run
+from setveil.audit.setting import Setting
+from setveil.audit.store import Store
+from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError, SetveilError
+from setveil.core.params import main_param
+from setveil.core.registry import find, name_of, outside_modules
+from setveil.core.words import plain_json
 from setveil.engine import processes
 from setveil.engine.processes import Processes
+from setveil.measure.workload import workload_error
+from setveil.release import store as releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from setveil.audit.adversaries import Attacker
     from setveil.audit.limits import Limits
+    from setveil.audit.results import Criteria
     from setveil.audit.search import Search
-    from setveil.audit.setting import Setting
-    from setveil.audit.trial import Case, Job
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
     from setveil.engine.processes import Outcome
+    from setveil.release.base import Key
+    from setveil.release.manifest import Manifest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RemoteTrial:
+    """What a run leaves behind, as values that can be sent."""
+
+    record: RunRecord
+    manifest: Manifest | None = None
+    data: bytes = b""
+    key: Key | None = None
+
+
+def run_trial_remotely(case: Case, job: Job) -> RemoteTrial:
+    """Make a run in a directory that is gone afterwards; what it wrote comes back as values."""
+    with tempfile.TemporaryDirectory(prefix="setveil-run-") as folder:
+        store = Store.opened(folder)
+        record = run_trial(replace(case, store=store), job)
+        if record.state != DONE or not record.release:
+            return RemoteTrial(record=record)
+        directory = store.candidates / record.name
+        manifest = releases.load_manifest(directory)
+        return RemoteTrial(
+            record=record,
+            manifest=manifest,
+            data=(directory / manifest.file).read_bytes(),
+            key=releases.load_key(store.key_file(record.name)),
+        )
+
+
+def keep_remote_trial(made: RemoteTrial, store: Store) -> RunRecord:
+    """Write what a run left behind into the audit's own directory; it counts as finished then."""
+    record = made.record
+    if made.manifest is not None:
+        releases.write(
+            store.candidates / record.name,
+            made.manifest,
+            made.data,
+            force=True,
+            key=made.key,
+            key_file=store.key_file(record.name),
+        )
+    if record.state == DONE:
+        store.keep(record)
+    return record
+
+
+ORIGINAL = Setting(method="original")
+"""Stands for the original data as it is: attacked like a release, never published."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Case:
+    """All that the runs of an audit share; `data` is a hash of what is audited."""
+
+    data: str
+    table: TransactionTable
+    taxonomy: Taxonomy | None
+    sensitive: tuple[str, ...]
+    relatedness: tuple[str, ...]
+    attacks: tuple[str, ...] | None
+    known: tuple[int, ...]
+    criteria: Criteria
+    workload: tuple[tuple[str, ...], ...]
+    seed: int
+    store: Store
+
+    def attackers(self, form: str) -> list[Attacker]:
+        """Return who attacks a form of release."""
+        return attackers(
+            form,
+            relatedness=self.relatedness,
+            known=self.known,
+            only=self.attacks,
+            sensitive=bool(self.sensitive),
+            longest=int(self.table.lengths.max()),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A setting to run, the id of the run, and the number that it draws with.
+
+    The number goes with the audit's seed. Unlike the id it depends on data, method and parameters
+    only: the same figures come out wherever the files of a source lie, and whenever they were
+    written; other data never get the same noise.
+    """
+
+    id: str
+    setting: Setting
+    number: int
+
+
+def title_of_setting(setting: Setting) -> str:
+    """Return what readers call a setting: what is done to the data, then the method's name.
+
+    >>> title_of_setting(Setting(method="gather", params={"k": 5}))
+    'similar records made equal, k = 5 · gather'
+    """
+    main = main_param(find("anonymizer", setting.method).target)
+    rest = {
+        name: value for name, value in setting.params.items() if main is None or name != main.name
+    }
+    variant = Setting(method=setting.method, params=rest).variant
+    return f"{title_of(setting.method, setting.params)} · {variant}"
+
+
+def run_trial(case: Case, job: Job) -> RunRecord:
+    """Make, write, verify, attack and measure one release; what goes wrong is in the record."""
+    setting = job.setting
+    if setting == ORIGINAL:
+        return _attack_original(case, job)
+    blank = RunRecord(
+        id=job.id,
+        name=setting.name,
+        title=title_of_setting(setting),
+        method=setting.method,
+        params=plain_json(setting.params),
+    )
+    try:
+        made = run_method(
+            setting.method,
+            setting.params,
+            case.table,
+            case.taxonomy,
+            sensitive=case.sensitive,
+            rng=np.random.default_rng([case.seed, job.number]),
+        )
+        run = save_run(
+            made, case.store.candidates / setting.name, case.store.key_file(setting.name)
+        )
+    except (InfeasibleError, NotApplicable) as error:
+        return replace(blank, state=INAPPLICABLE, error=str(error))
+    except SetveilError as error:
+        return replace(blank, state=FAILED, error=str(error))
+    record = _recorded(blank, run, case)
+    begun = time.perf_counter()
+    adversaries = _attack(case, job, run)
+    record = replace(
+        record,
+        adversaries=adversaries,
+        missing=families_missing(run.release.form, adversaries, sensitive=bool(case.sensitive)),
+        seconds={**record.seconds, "attack": time.perf_counter() - begun},
+    )
+    case.store.keep(record)
+    return record
+
+
+def _attack(case: Case, job: Job, run: Run) -> tuple[Adversary, ...]:
+    """Let all attackers try, the cheapest and best informed first.
+
+    Where one is above the target, those who know less are not needed for the same attack, nor are
+    those who know more than they decide with, nor dear attacks. Attacks that somebody named are
+    run in any case.
+    """
+    found: list[Adversary] = []
+    for attacker in case.attackers(run.release.form):
+        if case.attacks is None and _is_needless(attacker, found, case.criteria):
+            found += [
+                Adversary(
+                    attack=attacker.attack,
+                    params=attacker.params,
+                    knows=attacker.knows,
+                    risk=finding.risk,
+                    figure=finding.figure,
+                    note=NEEDLESS,
+                )
+                for finding in attacker.role.findings
+            ]
+            continue
+        found += attack_release(
+            attacker,
+            run,
+            case.table,
+            seed=case.seed,
+            number=job.number,
+            criteria=case.criteria,
+            sensitive=case.sensitive,
+            taxonomy=case.taxonomy,
+        )
+    return tuple(found)
+
+
+def _is_needless(attacker: Attacker, found: list[Adversary], criteria: Criteria) -> bool:
+    """Tell whether an attack cannot change the verdict, because another one rules it out."""
+    tried = [each for each in found if each.decides and each.gain is not None]
+    certain = {
+        each.attack
+        for each in tried
+        if each.gain is not None and each.gain.low > criteria.limit(each.risk)
+    }
+    opened = any(
+        each.gain is not None and each.gain.high > criteria.limit(each.risk) for each in tried
+    )
+    if attacker.role.cost or not attacker.decides:
+        return opened
+    return attacker.attack in certain
+
+
+def _attack_original(case: Case, job: Job) -> RunRecord:
+    """Attack the original data as if it were published, for the rates before."""
+    from setveil.release import publish_suppressed
+
+    begun = time.perf_counter()
+    release, key = publish_suppressed(case.table, [True] * case.table.n_items)
+    run = Run(
+        method=job.setting.method,
+        params={},
+        release=release,
+        key=key,
+        promise=None,
+        verdict=None,
+        consistent=True,
+        measures={},
+        log=(),
+        figures={},
+        seconds={},
+    )
+    found: list[Adversary] = []
+    for attacker in case.attackers(release.form):
+        findings = attacker.role.findings
+        if attacker.role.by_default and not any(finding.outright for finding in findings):
+            found += attack_release(
+                attacker,
+                run,
+                case.table,
+                seed=case.seed,
+                number=job.number,
+                criteria=case.criteria,
+                sensitive=case.sensitive,
+                enlarge=False,
+            )
+    record = RunRecord(
+        id=job.id,
+        name=ORIGINAL.name,
+        title="the original data",
+        method=ORIGINAL.method,
+        params={},
+        state=DONE,
+        form=release.form,
+        adversaries=tuple(replace(each, examples=[]) for each in found),
+        seconds={"attack": time.perf_counter() - begun},
+    )
+    case.store.keep(record)
+    return record
+
+
+def _story(run: Run, case: Case) -> dict[str, Any]:
+    """Tell how the best informed of the deciding attackers looks for one person."""
+    rng = np.random.default_rng([case.seed, 3])
+    return tell_story(run, case.table, {"m": max(case.known), "knowledge": "rarest"}, rng)
+
+
+def _workload(run: Run, case: Case) -> list[dict[str, Any]]:
+    """Return what the release answers to the owner's count queries."""
+    if not case.workload:
+        return []
+    answers = workload_error(run.release, case.table, case.workload, run.taxonomy)
+    return [answer._asdict() for answer in answers]
+
+
+def _recorded(blank: RunRecord, run: Run, case: Case) -> RunRecord:
+    """Return what there is to say about a run before it is attacked."""
+    promise = run.promise
+    verdict = run.verdict
+    return replace(
+        blank,
+        form=run.release.form,
+        release=f"private/candidates/{blank.name}",
+        promise=None
+        if promise is None
+        else {
+            "name": name_of(type(promise)),
+            "params": plain_json(promise.params()),
+            "says": promise.describe(),
+            "group_size": getattr(promise, "group_size", None),
+        },
+        holds=None if verdict is None else bool(verdict.holds),
+        exact=verdict is not None and bool(verdict.exact),
+        reason="" if verdict is None else verdict.reason,
+        witnesses=[]
+        if verdict is None
+        else [plain_json(asdict(each)) for each in verdict.witnesses],
+        consistent=bool(run.consistent),
+        loss=run.measures.get("are"),
+        measures=plain_json(dict(run.measures)),
+        figures={
+            **plain_json(run.figures),
+            **item_changes(run, case.table),
+            "contents": plain_json(describe_contents(run, case.table, case.sensitive)),
+            "story": plain_json(_story(run, case)),
+            "workload": plain_json(_workload(run, case)),
+        },
+        seconds=dict(run.seconds),
+    )
 
 
 class Progress(NamedTuple):
@@ -217,9 +534,9 @@ class Trials:
                 seconds=self.limits.left,
                 seconds_each=self.limits.each,
             )
-            for outcome in pool.run(run_trial_apart, self.case, jobs):
+            for outcome in pool.run(run_trial_remotely, self.case, jobs):
                 if outcome.state == processes.DONE:
-                    yield keep(outcome.value, self.case.store)
+                    yield keep_remote_trial(outcome.value, self.case.store)
                 else:
                     yield self._unmade(jobs[outcome.job], outcome)
 
@@ -241,7 +558,7 @@ def _ended(job: Job, state: str, error: str) -> RunRecord:
         name=job.setting.name,
         title=_title(job),
         method=job.setting.method,
-        params=plain(job.setting.params),
+        params=plain_json(job.setting.params),
         state=state,
         error=error,
     )

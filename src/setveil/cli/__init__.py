@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from setveil import __version__
 from setveil.cli.interrupts import interrupts_handled
+from setveil.cli.options import PLAIN, single_command
 from setveil.cli.output import echo, reported
 
 
@@ -119,13 +120,6 @@ COMMANDS = {
     ),
 }
 
-# Plain help texts: typer's rich ones double the time of `setveil --help`.
-PLAIN: dict[str, Any] = {
-    "rich_markup_mode": None,
-    "add_completion": False,
-    "pretty_exceptions_enable": False,
-}
-
 
 class Commands(TyperGroup):
     """The commands by name; only the one that is called gets imported."""
@@ -146,9 +140,7 @@ class Commands(TyperGroup):
             group = typer.main.get_group(target)
             group.name = cmd_name
             return group
-        single = typer.Typer(**PLAIN)
-        single.command(cmd_name)(target)
-        return typer.main.get_command(single)
+        return single_command(cmd_name, target)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands from their help lines, without importing any."""

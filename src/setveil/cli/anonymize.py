@@ -1,39 +1,31 @@
 """``setveil anonymize METHOD``: a command for each registered method, with its own options."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.anonymize_spark import (
-    Job,
-    anonymize_there,
-    refuse_beside_spark,
-    stays_on_spark,
-)
-from setveil.cli.constraints import (
-    ANYTHING,
-    PrivacyOption,
-    UtilityOption,
-    read_constraints,
-    unused_constraints,
-)
-from setveil.cli.data_output import warn_of_formulas
-from setveil.cli.engines import EngineOption, check_engine, engine_named
-from setveil.cli.inputs import (
+from setveil.cli.method_commands import command_of, group_of
+from setveil.cli.options import (
     STDIN,
+    EngineOption,
     MissingOption,
     ParentsOption,
     SeedOption,
     TaxonomyOption,
+    check_engine,
+    engine_named,
+    expand_options,
     must_have_directory,
     must_not_be_read,
     note_added_leaves,
     only_one_stdin,
     read_taxonomy,
+    spark_named,
     tell_missing,
+    warn_of_formulas,
 )
 from setveil.cli.output import (
     JsonOption,
@@ -44,8 +36,7 @@ from setveil.cli.output import (
     emit,
     say,
 )
-from setveil.cli.reading import AllowOption, Reading, reads_records, refuse_identifiers
-from setveil.cli.registered import command_of, group_of
+from setveil.cli.reading import AllowOption, Reading, refuse_identifiers
 from setveil.cli.sensitive import (
     InTreeOption,
     SensitiveOption,
@@ -56,12 +47,65 @@ from setveil.cli.sensitive import (
     read_sensitive,
     tree_for_ordinary,
 )
-from setveil.core.errors import InputError, ParameterError, ReleaseError
+from setveil.core.errors import InputError, NotApplicable, ParameterError, ReleaseError
 from setveil.core.params import published_params
 
 if TYPE_CHECKING:
+    from setveil.anonymize.base import Anonymizer
     from setveil.core.registry import Entry
+    from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
+
+
+CONSTRAINTS = frozenset({"privacy", "utility"})
+ANYTHING, WORDNET = "all", "wordnet"
+
+PrivacyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--privacy",
+        metavar="FILE",
+        help="Itemsets that must not be rare: one per line, + between items.",
+    ),
+]
+UtilityOption = Annotated[
+    str,
+    typer.Option(
+        "--utility",
+        metavar="FILE|all|wordnet[:DIR]",
+        help="What may be published as one: the sets in a file (one per line, + between items), "
+        "any items, or nouns that WordNet finds alike.",
+    ),
+]
+
+
+def unused_constraints(entry: "Entry") -> frozenset[str]:
+    """Return the constraints that a method has no use for."""
+    accepts: frozenset[str] = getattr(entry.target, "accepts", frozenset())
+    return CONSTRAINTS - accepts
+
+
+def read_constraints(
+    entry: "Entry", privacy: str | None, utility: str, *, quiet: bool
+) -> dict[str, Any]:
+    """Return the constraints that are given, for a method that takes some."""
+    if unused_constraints(entry):
+        return {}
+    from setveil.io.item_lists import read_itemsets
+
+    inputs: dict[str, Any] = {}
+    if privacy is not None:
+        inputs["privacy"] = read_itemsets(privacy)
+    kind, _, place = utility.partition(":")
+    if kind == WORDNET:
+        from setveil.io.wordnet import WordNet
+
+        inputs["utility"] = WordNet.find(place or None)
+        say(f"utility constraints from {inputs['utility']!r}", quiet=quiet)
+    elif utility != ANYTHING:
+        inputs["utility"] = read_itemsets(utility)
+    return inputs
+
 
 EXAMPLE = "Example: setveil anonymize {name} visits.csv{inputs}{options} -o release"
 REMARKS = {"note", "stop", "warn"}
@@ -97,7 +141,7 @@ def anonymize() -> None:
     """Turn a data file into a release that may be published."""
 
 
-@reads_records
+@expand_options
 def run(  # one parameter per option of the command line
     entry: "Entry",
     params: Mapping[str, Any],
@@ -164,7 +208,7 @@ def run(  # one parameter per option of the command line
                 "--release-format": None if release_format == "parquet" else release_format,
                 **{
                     f"--{name.replace('_', '-')}": value
-                    for name, value in reading.asked.items()
+                    for name, value in reading.given.items()
                     if name not in {"id", "item", "on_error"}
                 },
             },
@@ -365,3 +409,134 @@ def _print(result: Mapping[str, Any]) -> None:
         echo(f"sensitive items drawn: {', '.join(result['sensitive_drawn'])}")
     if result["key"] is not None:
         echo(f"private key: {result['key']} (do not publish it)")
+
+
+DISTRIBUTED = frozenset({"clump", "gather", "partition", "apriori-km", "disassociate"})
+"""The methods of :data:`setveil.spark.anonymizing.METHODS`."""
+SAMPLED = 10_000
+"""How many records are searched for identities where the records stay on Spark."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is read from where, and what the command line says about it.
+
+    Parameters
+    ----------
+    engine
+        The name of the engine.
+    data
+        A Parquet file, a directory of them, or an address that Spark knows.
+    reading
+        Columns, if they are named, and what to do with records that cannot be read.
+    allowed
+        Whether items that look like identities may be published.
+    taxonomy, missing, parents
+        The tree, and what to do with items and nodes that do not fit.
+    """
+
+    engine: str
+    data: str
+    reading: Reading
+    allowed: bool
+    taxonomy: str | None
+    missing: Literal["error", "drop", "nearest", "attach-to-root"]
+    parents: Literal["error", "first"]
+
+
+def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
+    """Tell whether records are to stay where they are, and are not read here.
+
+    A single file is read here for methods that need all records in one place, and where a key is
+    asked for.
+
+    >>> stays_on_spark("spark", "gather", "visits.parquet", key=False)
+    True
+    >>> stays_on_spark("local", "gather", "visits.parquet", key=False)
+    False
+    >>> stays_on_spark("spark", "gather", "visits.csv", key=False)
+    False
+    """
+    if not engine.startswith("spark"):
+        return False
+    if "://" in data or Path(data).is_dir():
+        return True
+    return Path(data).suffix.lower() == ".parquet" and method in DISTRIBUTED and not key
+
+
+def refuse_beside_spark(method: str, options: Mapping[str, object]) -> None:
+    """Refuse methods and options that need the records here; None is what an option is without.
+
+    >>> refuse_beside_spark("gather", {"--key": None})
+    >>> refuse_beside_spark("gather", {"--key": "visits.key"})
+    Traceback (most recent call last):
+    setveil.core.errors.ParameterError: --key does not go with records that stay on Spark. To fix: \
+leave it out, or use --engine local.
+    """
+    if method not in DISTRIBUTED:
+        raise NotApplicable(
+            f"{method} needs all records in one place",
+            fix=f"use one of {', '.join(sorted(DISTRIBUTED))}, or give a single file",
+        )
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(
+                f"{name} does not go with records that stay on Spark",
+                fix="leave it out, or use --engine local",
+            )
+
+
+def anonymize_there(
+    job: Job,
+    method: "Anonymizer",
+    out: Path,
+    *,
+    name: str,
+    params: Mapping[str, Any],
+    force: bool,
+    progress: "Progress",
+    quiet: bool,
+) -> dict[str, Any]:
+    """Anonymize distributed records and save the release; return what is said about it."""
+    from setveil.core.missing_items import DROP, complete
+    from setveil.release.content import content_of_items
+    from setveil.spark import anonymize, read_distributed
+    from setveil.spark.measures_parts import DistributedRelease
+    from setveil.spark.publish import save_distributed
+
+    progress("reading")
+    table = read_distributed(
+        job.data,
+        spark_named(job.engine),
+        format="parquet",
+        **job.reading.settings,
+    )
+    sample = table.sampled(SAMPLED)
+    refuse_identifiers(sample, allowed=job.allowed, where=job.data, quiet=quiet)
+    say(
+        f"{job.data}: {int(table.supports.sum()):,} occurrences of {table.n_items:,} items.",
+        quiet=quiet,
+    )
+    tree: Taxonomy | None = None
+    outside = None
+    if job.taxonomy is not None:
+        given = read_taxonomy(job.taxonomy, parents=job.parents, quiet=quiet)
+        records = dict(zip(table.vocabulary.names, table.supports.tolist(), strict=True))
+        tree, outside = complete(given, records, missing=job.missing, records=records)
+        if job.missing == DROP:
+            table = table.without(outside.items)
+        tell_missing(outside, k=getattr(method, "k", None), quiet=quiet)
+        note_added_leaves(given, tree, quiet=quiet)
+    progress("anonymizing")
+    made = anonymize(method, table, taxonomy=tree)
+    progress("writing")
+    manifest = save_distributed(made, out, method=name, params=params, force=force)
+    sketch = DistributedRelease.of(made.release).sketch
+    return {
+        "records": manifest.records,
+        "published": manifest.records,
+        "promise": made.promise.describe(),
+        "log": made.log,
+        "content": content_of_items(None if sketch is None else sketch.release),
+        "missing": outside,
+    }

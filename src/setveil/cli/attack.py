@@ -3,20 +3,22 @@
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.data_output import STDOUT
-from setveil.cli.engines import PlaceOption, check_place, spark_named
-from setveil.cli.inputs import (
-    MissingOption,
-    ParentsOption,
+from setveil.cli.method_commands import command_of, group_of
+from setveil.cli.options import (
+    STDOUT,
+    PlaceOption,
     SeedOption,
-    TaxonomyOption,
-    must_be_free,
+    check_output,
+    check_place,
+    expand_options,
     release_directory,
+    spark_named,
 )
 from setveil.cli.output import (
     JsonOption,
@@ -28,15 +30,31 @@ from setveil.cli.output import (
     print_table,
     say,
 )
-from setveil.cli.reading import OPTIONS, Reading, reads_records
-from setveil.cli.registered import command_of, group_of
-from setveil.cli.sensitive import SensitiveOption, VariantsOption, WasInTreeOption
-from setveil.cli.targets import SecondOption, TargetsOption, about_people
-from setveil.core.errors import ParameterError
+from setveil.cli.reading import READING, Reading
+from setveil.cli.sensitive import Original, OriginalOptions
+from setveil.core.errors import ParameterError, ReleaseError, SetveilError
 from setveil.core.params import published_params
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from setveil.core.registry import Entry
+
+
+TargetsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--targets",
+        metavar="DATA",
+        help="The original data: whom to look for, and what is known of them, is drawn from it; "
+        "- reads stdin.",
+    ),
+]
+SecondOption = Annotated[
+    str | None,
+    typer.Option("--second", metavar="RELEASE", help="Another release of the same people."),
+]
+
 
 EXAMPLE = "Example: setveil attack {name} release{inputs} -o guess.json"
 INPUTS = {
@@ -47,7 +65,7 @@ INPUTS = {
     "sensitive": " --sensitive sensitive.txt",
     "second": " --second another",
 }
-TREE = frozenset({"taxonomy", "missing", "parents", "sensitive", "sensitive_in_tree", "variants"})
+TREE = frozenset(each.name for each in fields(OriginalOptions))
 """Options that are about the tree of the items."""
 
 
@@ -56,7 +74,7 @@ def command_for(entry: "Entry") -> Any:
     needed: frozenset[str] = getattr(entry.target, "requires", frozenset())
     inputs = "".join(text for name, text in INPUTS.items() if name in needed)
     accepted: frozenset[str] = getattr(entry.target, "accepts", frozenset())
-    without = set() if needed & {"reference", "candidates", "targets"} else set(OPTIONS)
+    without = set() if needed & {"reference", "candidates", "targets"} else set(READING)
     without |= {"reference", "candidates", "relatedness", "targets", "second"} - needed
     without |= set() if "taxonomy" in accepted else TREE
     if not hasattr(entry.target, "explain"):
@@ -84,7 +102,7 @@ def attack() -> None:
     """Try to learn from a release what it should not tell."""
 
 
-@reads_records
+@expand_options
 def run(  # one parameter per option of the command line
     entry: "Entry",
     params: Mapping[str, Any],
@@ -120,12 +138,7 @@ def run(  # one parameter per option of the command line
     ] = None,
     targets: TargetsOption = None,
     second: SecondOption = None,
-    taxonomy: TaxonomyOption = None,
-    missing: MissingOption = "error",
-    parents: ParentsOption = "error",
-    sensitive: SensitiveOption = None,
-    sensitive_in_tree: WasInTreeOption = "keep",
-    variants: VariantsOption = "error",
+    original: OriginalOptions,
     explain: Annotated[
         int | None,
         typer.Option(
@@ -146,15 +159,20 @@ def run(  # one parameter per option of the command line
     import numpy as np
 
     from setveil.attack import check_applies, save_guess
+    from setveil.relatedness.base import named_places
     from setveil.release.store import load_release
 
     check_place(engine)
     directory = release_directory(release)
-    _check_out(out, [directory, reference], relatedness, force=force, json=json)
+    sources = () if relatedness is None else named_places(relatedness)
+    inputs = [directory, reference, *sources]
+    check_output(str(out), "the guess", force=force, json=json, inputs=inputs)
     method = entry.target(**params)
     given = {"reference": reference, "candidates": candidates, "relatedness": relatedness}
     _must_be_told(
-        entry.name, method, given | {"targets": targets, "second": second, "sensitive": sensitive}
+        entry.name,
+        method,
+        given | {"targets": targets, "second": second, "sensitive": original.sensitive},
     )
     attacked = _on(engine, method)
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
@@ -174,23 +192,11 @@ def run(  # one parameter per option of the command line
 
             knowledge["relatedness"] = parse_relatedness(relatedness, release=published)
         if targets is not None:
-            knowledge |= about_people(
-                method,
-                targets,
-                rng=knowledge["rng"],
-                second=second,
-                taxonomy=taxonomy,
-                missing=missing,
-                parents=parents,
-                sensitive=sensitive,
-                sensitive_in_tree=sensitive_in_tree,
-                variants=variants,
-                reading=reading,
-                quiet=quiet,
-            )
+            known = original.read(targets, reading, quiet=quiet)
+            knowledge |= _draw_people(method, known, knowledge["rng"])
+        if second is not None:
+            knowledge["second"] = load_release(release_directory(second))
         if "anonymizer" in method.requires:
-            from setveil.cli.rebuilt import anonymizer_of
-
             knowledge["anonymizer"] = anonymizer_of(directory)
         if "progress" in getattr(method, "accepts", ()):
             knowledge["progress"] = progress
@@ -216,6 +222,21 @@ def run(  # one parameter per option of the command line
         emit(result)
     else:
         _print_result(result, quiet=quiet)
+
+
+def _draw_people(method: Any, original: Original, rng: "np.random.Generator") -> dict[str, Any]:
+    """Return whom an attack looks for, and the tree of the items."""
+    from setveil.measure import draw_questions, draw_targets
+
+    known: dict[str, Any] = {}
+    if original.taxonomy is not None:
+        known["taxonomy"] = original.taxonomy
+    drawing = {"m": method.m, "knowledge": method.knowledge, "sample": method.sample, "rng": rng}
+    if "sensitive" in method.requires:
+        people = draw_questions(original.table, sensitive=original.sensitive, **drawing)
+    else:
+        people = draw_targets(original.table, **drawing)
+    return known | {"targets": people}
 
 
 def _on(engine: str, method: Any) -> Any:
@@ -272,21 +293,6 @@ def _must_be_told(name: str, method: Any, given: Mapping[str, str | None]) -> No
             raise ParameterError(f"{name} {what}", fix=fix)
 
 
-def _check_out(
-    out: Path, inputs: list[str | Path | None], relatedness: str | None, *, force: bool, json: bool
-) -> None:
-    """Refuse a place for the guess that would cost a file, and two results on one stream."""
-    if str(out) != STDOUT:
-        from setveil.relatedness.base import named_places
-
-        places = () if relatedness is None else named_places(relatedness)
-        must_be_free(out, force=force, inputs=[*inputs, *places])
-    elif json:
-        raise ParameterError(
-            "the guess and --json cannot both go to standard output", fix="name a file with -o"
-        )
-
-
 def _print_result(result: Mapping[str, Any], *, quiet: bool) -> None:
     for note in result["notes"]:
         say(note, quiet=quiet)
@@ -322,3 +328,32 @@ def _spoke(reason: Mapping[str, Any]) -> str:
     if reason["context"] is not None:
         return str(reason["context"])
     return "(no single item)" if reason["known"] else "(unknown to the source: took its row's mean)"
+
+
+def anonymizer_of(directory: str | Path) -> Any:
+    """Return the anonymizer of a release, with the parameters it had.
+
+    What was given besides parameters (privacy and utility constraints, a seed) is not public, and
+    an adversary does without it: what only such inputs say is set as an audit sets it.
+
+    >>> anonymizer_of("nowhere")
+    Traceback (most recent call last):
+    setveil.core.errors.ReleaseError: nowhere: no release is here: there is no manifest.json. ...
+    """
+    from setveil.core.params import usual_values
+    from setveil.core.registry import find
+    from setveil.release.store import load_manifest
+
+    manifest = load_manifest(directory)
+    try:
+        target = find("anonymizer", manifest.method).target
+        usual = usual_values(target)
+        unsaid = {name: usual[name] for name in usual if manifest.params.get(name) is None}
+        return target(**{**manifest.params, **unsaid})
+    except (SetveilError, TypeError) as error:
+        what = error.what if isinstance(error, SetveilError) else "its parameters are not ours"
+        raise ReleaseError(
+            f"the method {manifest.method!r} of this release cannot be run again: {what}",
+            where=str(directory),
+            fix="use an attack that needs no anonymizer, such as rba or ec",
+        ) from None

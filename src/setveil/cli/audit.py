@@ -1,43 +1,115 @@
-"""``setveil audit``: the main job, from a data file to a recommendation and a report."""
+"""``setveil audit``: the main job, from a data file to a recommendation and a report.
 
-from typing import Annotated
+``setveil harden`` has the same options and runs the same way.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from setveil.cli.audit_case import run_audit
-from setveil.cli.audit_options import (
-    AttacksOption,
-    BudgetOption,
-    DescriptionOption,
-    KnownOption,
-    MaxLossOption,
-    MemoryOption,
-    MethodsOption,
-    MinKOption,
-    MissingItemsOption,
-    NearSensitiveOption,
-    OutOption,
-    RelatednessOption,
-    RunsOption,
-    SeveralParentsOption,
-    TargetOption,
-    TitleOption,
-    WorkersOption,
-    WorkloadOption,
-    given_settings,
-)
-from setveil.cli.audit_result import tell
-from setveil.cli.inputs import (
+from setveil.cli.audit_result import tell, tell_progress
+from setveil.cli.interrupts import command_began, time_limited
+from setveil.cli.options import (
+    MISSING_HELP,
+    MOST_WORKERS,
     SeedOption,
     TaxonomyOption,
+    check_place,
+    expand_options,
+    only_one_stdin,
+    option,
+    read_taxonomy,
+    spark_named,
+    tell_missing,
 )
-from setveil.cli.output import JsonOption, QuietOption
-from setveil.cli.reading import AllowOption, Reading, reads_records
-from setveil.cli.sensitive import SensitiveOption, ShareOption
+from setveil.cli.output import JsonOption, Progress, QuietOption, compiling_announced, say
+from setveil.cli.reading import AllowOption, Reading, refuse_identifiers
+from setveil.cli.sensitive import (
+    STOP,
+    VARIANTS_HELP,
+    SensitiveOption,
+    ShareOption,
+    draw_sensitive,
+    read_sensitive,
+    settle_sensitive,
+)
+from setveil.core.errors import ParameterError
+from setveil.core.quantities import format_duration, spell_duration
+
+if TYPE_CHECKING:
+    from setveil.audit import AuditResult
+    from setveil.audit.trials import Progress as SearchProgress
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
+
+OutOption = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="Where releases, keys and the report are written."
+    ),
+]
 
 
-@reads_records
-def audit(  # one parameter per option of the command line
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings:
+    """The options of `audit` and `harden`, in the order of the help; None where not given."""
+
+    # fmt: off
+    taxonomy: TaxonomyOption = None
+    missing: Annotated[str | None, option(
+        "--missing", "<error|drop|nearest|attach-to-root>", MISSING_HELP)] = None
+    parents: Annotated[str | None, option("--parents", "<error|first>",
+        "What to do with a node that has several parents.")] = None
+    sensitive: SensitiveOption = None
+    sensitive_share: ShareOption = None
+    variants: Annotated[str | None, option(
+        "--variants", "<error|include|distinct>", VARIANTS_HELP)] = None
+    target: Annotated[str | None, option("--target", "SHARE",
+        "Largest gain of an attack that is acceptable: 0 is guessing, 1 everything; 0.1 by "
+        "default. One risk can have its own, as in 0.1,inference=0.05.")] = None
+    max_loss: Annotated[float | None, option("--max-loss", "SHARE",
+        "Largest average error of counts for the answer 'publish'; above it the answer is "
+        "'publish with care'; 0.25 by default.")] = None
+    min_k: Annotated[int | None, option("--min-k", "K",
+        "Number of people among whom each one must be hidden; 5 by default. Smaller groups are "
+        "tried only where --methods names them.", min=1)] = None
+    methods: Annotated[str | None, option("--methods", "LIST",
+        "Methods to try, separated by commas; with parameters as in gather:k=5 when separated by "
+        "semicolons; all for every one that applies.")] = None
+    attacks: Annotated[str | None, option("--attacks", "LIST",
+        "Attacks to try, separated by commas, or all; by default the strongest of each kind."
+    )] = None
+    relatedness: Annotated[list[str] | None, option("--relatedness", "SPEC",
+        "What adversaries know of how words are related, as for `setveil attack`; may be given "
+        "several times.")] = None
+    known: Annotated[str | None, option("--known", "LIST",
+        "How many items of a person adversaries know who look for that person; 1,2,3 by default."
+    )] = None
+    workload: Annotated[str | None, option("--workload", "FILE",
+        "Sets of items that recipients will count, one per line: the report says how far off each "
+        "count is.")] = None
+    budget: Annotated[str | None, option("--budget", "TIME",
+        "Time for everything, report included: 90s, 30m, 2h.")] = None
+    memory: Annotated[str | None, option("--memory", "SIZE",
+        "Memory for all processes together: 500M, 2G.")] = None
+    workers: Annotated[int | None, option("--workers", "N",
+        "Processes; 0 for none beside this one, unless --budget or --memory need one that can be "
+        "stopped.", min=0, max=MOST_WORKERS)] = None
+    engine: Annotated[str | None, option("--engine", "ENGINE",
+        "What makes the runs: local (processes of this machine), spark or spark://host:port."
+    )] = None
+    title: Annotated[str | None, option("--title", "TEXT",
+        "What the report calls the data.")] = None
+    description: Annotated[str | None, option("--description", "TEXT",
+        "A sentence about it, for the report.")] = None
+    # fmt: on
+
+
+@expand_options
+def audit(
     *,
     data: Annotated[
         str,
@@ -46,26 +118,7 @@ def audit(  # one parameter per option of the command line
         ),
     ],
     out: OutOption,
-    taxonomy: TaxonomyOption = None,
-    missing: MissingItemsOption = None,
-    parents: SeveralParentsOption = None,
-    sensitive: SensitiveOption = None,
-    sensitive_share: ShareOption = None,
-    variants: NearSensitiveOption = None,
-    target: TargetOption = None,
-    max_loss: MaxLossOption = None,
-    min_k: MinKOption = None,
-    methods: MethodsOption = None,
-    attacks: AttacksOption = None,
-    relatedness: RelatednessOption = None,
-    known: KnownOption = None,
-    workload: WorkloadOption = None,
-    budget: BudgetOption = None,
-    memory: MemoryOption = None,
-    workers: WorkersOption = None,
-    engine: RunsOption = None,
-    title: TitleOption = None,
-    description: DescriptionOption = None,
+    settings: AuditSettings,
     reading: Reading,
     allow_identifiers: AllowOption = False,
     seed: SeedOption = None,
@@ -82,34 +135,260 @@ def audit(  # one parameter per option of the command line
 
     Example: setveil audit visits.csv --taxonomy tree.csv --sensitive sensitive.txt -o audit
     """
-    given = given_settings(
-        data,
-        taxonomy=taxonomy,
-        missing=missing,
-        parents=parents,
-        sensitive=sensitive,
-        sensitive_share=sensitive_share,
-        variants=variants,
-        target=target,
-        max_loss=max_loss,
-        min_k=min_k,
-        methods=methods,
-        attacks=attacks,
-        relatedness=relatedness,
-        known=known,
-        workload=workload,
-        budget=budget,
-        memory=memory,
-        workers=workers,
-        engine=engine,
-        title=title,
-        description=description,
-        seed=seed,
-        **reading.asked,
-    )
-    from setveil.audit import audit as audited
+    from setveil.audit import audit as run
 
+    given = merge_settings(data, vars(settings) | reading.given | {"seed": seed})
     result = run_audit(
-        audited, given, out, stage="trying methods", allowed=allow_identifiers, quiet=quiet
+        run, given, out, stage="trying methods", allowed=allow_identifiers, quiet=quiet
     )
     tell(result, out, seed=given.get("seed"), json=json)
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def merge_settings(data: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings: those of a file, and over them those of the command line.
+
+    >>> merge_settings("visits.csv", {"budget": "90s", "methods": "gather;coat:k=5", "seed": None})
+    {'data': 'visits.csv', 'budget': 90.0, 'methods': ['gather', 'coat:k=5']}
+    """
+    from setveil.audit.config import parse_limits, read_config
+
+    stored = read_config(data) if Path(data).suffix == ".toml" else {"data": data}
+    given = {name: value for name, value in options.items() if value is not None}
+    given = parse_limits(given, prefix="--")
+    for name in ("methods", "attacks"):
+        if name in given:
+            given[name] = _split_list(given[name])
+            if not given[name]:
+                raise ParameterError(f"--{name} names nothing", fix=f"name some {name}")
+    if "known" in given:
+        given["known"] = _numbers(given["known"])
+    if "target" in given:
+        given["target"] = parse_target(given["target"])
+    if "sensitive" in given:
+        stored.pop("sensitive_share", None)
+    if "sensitive_share" in given and "sensitive" not in given:
+        stored.pop("sensitive", None)
+    return stored | given
+
+
+def _split_list(text: str) -> list[str]:
+    """Return the parts of a list; where one has parameters of its own, semicolons part them.
+
+    >>> _split_list("gather, coat"), _split_list("gather:k=5,effort=fast; coat")
+    (['gather', 'coat'], ['gather:k=5,effort=fast', 'coat'])
+    """
+    sign = ";" if ";" in text or ":" in text else ","
+    return [part.strip() for part in text.split(sign) if part.strip()]
+
+
+def parse_target(text: str) -> float | dict[str, float]:
+    """Return the target of all risks, or of each.
+
+    >>> parse_target("0.1"), parse_target("0.1,inference=0.05")
+    (0.1, {'all': 0.1, 'inference': 0.05})
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, sign, share = part.rpartition("=")
+        try:
+            found[name.strip().replace("-", "_") if sign else "all"] = float(share)
+        except ValueError:
+            raise ParameterError(
+                f"--target is {text!r}", fix="write it as in --target 0.1,inference=0.05"
+            ) from None
+    return found["all"] if list(found) == ["all"] else found
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError(f"--known is {text!r}", fix="write it as in --known 1,2,3") from None
+
+
+# --- the run ------------------------------------------------------------------------------------
+
+PASSED = (
+    "target",
+    "max_loss",
+    "min_k",
+    "methods",
+    "attacks",
+    "relatedness",
+    "known",
+    "budget",
+    "memory",
+    "workers",
+)
+"""Settings that go on as they are."""
+SHOWN = 5
+"""How many rare items are named as a first idea of what may be sensitive."""
+
+
+class AuditInput(NamedTuple):
+    """What was read."""
+
+    table: "TransactionTable"
+    taxonomy: "Taxonomy | None"
+    sensitive: tuple[str, ...]
+    note: str = ""
+    """What a reader of the report must know of the records."""
+
+
+def _read_input(given: Mapping[str, Any], out: Path, *, allowed: bool, quiet: bool) -> AuditInput:
+    """Read what the settings name, once it is certain that the audit can be written."""
+    from setveil.audit.store import Store
+
+    check_place(given.get("engine", "local"))
+    only_one_stdin(given["data"], given.get("taxonomy"))
+    _must_not_hold(out, given)
+    Store.check_place(out)
+    table = Reading.of(given).read(given["data"], quiet=quiet)
+    refuse_identifiers(table, allowed=allowed, where=given["data"], quiet=quiet)
+    secret = _sensitive(given, table, quiet=quiet)
+    if given.get("taxonomy") is None:
+        return AuditInput(table, None, secret)
+    return _with_tree(given, table, secret, quiet=quiet)
+
+
+def run_audit(
+    work: "Callable[..., AuditResult]",
+    given: Mapping[str, Any],
+    out: Path,
+    *,
+    stage: str,
+    allowed: bool,
+    quiet: bool,
+    **more: Any,
+) -> "AuditResult":
+    """Read what the settings name, audit or harden it, and tell every run that ends.
+
+    The time of a budget counts from the start of the command, and ends all of this.
+    """
+    budget = given.get("budget")
+    why = (
+        ""
+        if budget is None
+        else (
+            f"The time limit of {format_duration(budget)} ended before the first trial, so there "
+            f"is no verdict. Allow more time, as in --budget {spell_duration(4 * budget)}"
+        )
+    )
+    earlier = (out / "publish").exists()
+    with time_limited(budget, why):
+        read = _read_input(given, out, allowed=allowed, quiet=quiet)
+        with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+            progress(stage)
+
+            def tell(search: "SearchProgress") -> None:
+                tell_progress(progress, search, quiet=quiet)
+
+            try:
+                result = work(
+                    read.table,
+                    out=out,
+                    taxonomy=read.taxonomy,
+                    sensitive=read.sensitive,
+                    workload=_workload(given, read.table),
+                    seed=given.get("seed"),
+                    title=given.get("title") or Path(given["data"]).stem,
+                    description=" ".join(filter(None, (given.get("description"), read.note))),
+                    tell=tell,
+                    since=command_began(),
+                    engine=spark_named(given.get("engine", "local")),
+                    **{name: given[name] for name in PASSED if given.get(name) is not None},
+                    **more,
+                )
+            except KeyboardInterrupt:
+                say("Trials that have finished are kept: run the same command again to go on.")
+                raise
+    if earlier and result.chosen is None:
+        say(f"{out / 'publish'} from an earlier run was removed: no release passes this time.")
+    return result
+
+
+def _workload(given: Mapping[str, Any], table: "TransactionTable") -> tuple[tuple[str, ...], ...]:
+    """Read the count queries that recipients will ask; none where no file is named."""
+    if given.get("workload") is None:
+        return ()
+    from setveil.measure.workload import read_workload
+
+    return read_workload(given["workload"], table)
+
+
+def _must_not_hold(out: Path, given: Mapping[str, Any]) -> None:
+    """Refuse a directory in which the inputs lie: it is written to, and part of it published."""
+    publish = (out / "publish").resolve()
+    for name in ("data", "taxonomy", "sensitive", "workload"):
+        place = given.get(name)
+        if isinstance(place, str) and publish in Path(place).resolve().parents:
+            raise ParameterError(
+                f"{name} lies among what may be published", where=place, fix="move it elsewhere"
+            )
+
+
+def _sensitive(
+    given: Mapping[str, Any], table: "TransactionTable", *, quiet: bool
+) -> tuple[str, ...]:
+    """Return the sensitive items; where there are none, give an idea of how to find some."""
+    from setveil.audit import suggest_sensitive
+
+    named, share = given.get("sensitive"), given.get("sensitive_share")
+    near = given.get("variants", STOP)
+    if named is not None and share is not None:
+        raise ParameterError(
+            "sensitive items are named and drawn", fix="give --sensitive or --sensitive-share"
+        )
+    if isinstance(named, str):
+        return read_sensitive(named, table, variants=near, quiet=quiet)
+    if named is not None:
+        return settle_sensitive(tuple(dict.fromkeys(named)), table, variants=near, quiet=quiet)
+    if share is not None:
+        if not 0 < share <= 1:
+            raise ParameterError(
+                f"the share of sensitive items is {share:g}",
+                fix="use a number above 0 and at most 1",
+            )
+        # Without a seed the draw must not change on the next call, or no run could be kept.
+        return draw_sensitive(share, table, given.get("seed", 0))
+    rare = [f"{item} ({records:,})" for item, records in suggest_sensitive(table, most=SHOWN)]
+    if rare:
+        say(
+            "No sensitive items are named, so methods that protect them are not tried. These rare "
+            f"items may be sensitive: {', '.join(rare)}. If nobody should learn that a person has "
+            "an item, write it into a file, one item per line, and add --sensitive FILE.",
+            quiet=quiet,
+        )
+    return ()
+
+
+def _with_tree(
+    given: Mapping[str, Any],
+    table: "TransactionTable",
+    sensitive: tuple[str, ...],
+    *,
+    quiet: bool,
+) -> AuditInput:
+    """Read the tree, and bring it and the records together."""
+    from setveil.core.missing_items import CHOICES, DROP, ERROR, NEAREST, ROOT, cover
+
+    for name, known in (("missing", CHOICES), ("parents", ("error", "first"))):
+        if given.get(name, "error") not in known:
+            raise ParameterError(f"{name} is {given[name]!r}", fix=f"use {' or '.join(known)}")
+    missing = given.get("missing", ERROR)
+    tree = read_taxonomy(given["taxonomy"], parents=given.get("parents", "error"), quiet=quiet)
+    covered = cover(tree, table, missing=missing, apart=set(sensitive))
+    tell_missing(covered.report, quiet=quiet)
+    note = ""
+    if missing == DROP and covered.report.items:
+        note = (
+            f"{' '.join(covered.report.sentences())} All figures are about the records without "
+            "these items."
+        )
+    # Methods that protect all items alike generalize the sensitive ones, too: none is dropped.
+    whole = cover(covered.tree, covered.table, missing=NEAREST if missing == NEAREST else ROOT)
+    tell_missing(whole.report, quiet=quiet)
+    return AuditInput(covered.table, whole.tree, sensitive, note)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from setveil.cli.data_output import warn_of_published_formulas
+from setveil.cli.options import warn_of_published_formulas
 from setveil.cli.output import Progress, echo, emit, say
 from setveil.core.quantities import format_duration
 from setveil.core.words import lost, plural
@@ -84,7 +84,7 @@ def write_report(result: "AuditResult", out: Path) -> Path:
 
 def print_result(result: "AuditResult", report: Path, published: Path | None) -> None:
     """Print the first screen: the answer, the risks before and after, the loss, what to do."""
-    from setveil.report.first_screen import first_screen
+    from setveil.report.summary import first_screen
 
     screen = first_screen(result)
     echo()

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from setveil.cli.data_output import warn_of_formulas
-from setveil.cli.inputs import release_directory
+from setveil.cli.options import release_directory, warn_of_formulas
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, say
 from setveil.core.errors import ReleaseError
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.audit_options import MOST_WORKERS
-from setveil.cli.data_output import (
+from setveil.cli.options import (
+    MOST_WORKERS,
     STDOUT,
     ForceDataOption,
     OutDataOption,

@@ -1,46 +1,22 @@
 """``setveil harden``: make methods stronger until no attack gets further than the target."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from setveil.cli.audit_case import run_audit
-from setveil.cli.audit_options import (
-    AttacksOption,
-    BudgetOption,
-    DescriptionOption,
-    HardenedOption,
-    KnownOption,
-    MaxLossOption,
-    MemoryOption,
-    MinKOption,
-    MissingItemsOption,
-    NearSensitiveOption,
-    OutOption,
-    RelatednessOption,
-    RunsOption,
-    SeveralParentsOption,
-    TargetOption,
-    TitleOption,
-    WorkersOption,
-    WorkloadOption,
-    given_settings,
-)
+from setveil.cli.audit import AuditSettings, OutOption, merge_settings, run_audit
 from setveil.cli.audit_result import tell
-from setveil.cli.inputs import (
-    SeedOption,
-    TaxonomyOption,
-)
+from setveil.cli.options import SeedOption, expand_options, option
 from setveil.cli.output import JsonOption, QuietOption
-from setveil.cli.reading import AllowOption, Reading, reads_records
-from setveil.cli.sensitive import SensitiveOption, ShareOption
+from setveil.cli.reading import AllowOption, Reading
 
 BUDGET = 30 * 60.0
 """Seconds, where no budget is given: a search can go on for long."""
 
 
-@reads_records
-def harden(  # one parameter per option of the command line
+@expand_options
+def harden(
     *,
     data: Annotated[
         str,
@@ -49,32 +25,22 @@ def harden(  # one parameter per option of the command line
         ),
     ],
     out: OutOption,
-    taxonomy: TaxonomyOption = None,
-    missing: MissingItemsOption = None,
-    parents: SeveralParentsOption = None,
-    sensitive: SensitiveOption = None,
-    sensitive_share: ShareOption = None,
-    variants: NearSensitiveOption = None,
-    target: TargetOption = None,
-    max_loss: MaxLossOption = None,
-    min_k: MinKOption = None,
-    methods: HardenedOption = None,
+    methods: Annotated[
+        str | None,
+        option(
+            "--methods",
+            "LIST",
+            "Methods to make stronger, separated by commas; with parameters that stay as they "
+            "are, as in disassociate:m=2, when separated by semicolons.",
+        ),
+    ] = None,
     each: Annotated[
         bool,
         typer.Option(
             "--each", help="Search every method to its end, even where another already loses less."
         ),
     ] = False,
-    attacks: AttacksOption = None,
-    relatedness: RelatednessOption = None,
-    known: KnownOption = None,
-    workload: WorkloadOption = None,
-    budget: BudgetOption = None,
-    memory: MemoryOption = None,
-    workers: WorkersOption = None,
-    engine: RunsOption = None,
-    title: TitleOption = None,
-    description: DescriptionOption = None,
+    settings: AuditSettings,
     reading: Reading,
     allow_identifiers: AllowOption = False,
     seed: SeedOption = None,
@@ -93,35 +59,14 @@ def harden(  # one parameter per option of the command line
 
     Example: setveil harden visits.csv --methods disassociate --target 0.05 -o hardened
     """
-    given = {"budget": BUDGET} | given_settings(
-        data,
-        taxonomy=taxonomy,
-        missing=missing,
-        parents=parents,
-        sensitive=sensitive,
-        sensitive_share=sensitive_share,
-        variants=variants,
-        target=target,
-        max_loss=max_loss,
-        min_k=min_k,
-        methods=methods,
-        attacks=attacks,
-        relatedness=relatedness,
-        known=known,
-        workload=workload,
-        budget=budget,
-        memory=memory,
-        workers=workers,
-        engine=engine,
-        title=title,
-        description=description,
-        seed=seed,
-        **reading.asked,
-    )
-    from setveil.audit import harden as hardened
+    from setveil.audit import harden as run
 
+    settings = replace(settings, methods=methods)
+    given = {"budget": BUDGET} | merge_settings(
+        data, vars(settings) | reading.given | {"seed": seed}
+    )
     result = run_audit(
-        hardened,
+        run,
         given,
         out,
         stage="trying settings",

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from setveil.cli.engines import PlaceOption, check_place, spark_named
-from setveil.cli.inputs import must_be_free, only_one_stdin
+from setveil.cli.options import PlaceOption, check_place, must_be_free, only_one_stdin, spark_named
 from setveil.cli.output import (
     JsonOption,
     Progress,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.inputs import SeedOption, must_be_free
+from setveil.cli.options import SeedOption, expand_options, must_be_free
 from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, print_table
-from setveil.cli.reading import Reading, identity_sentence, reads_records
+from setveil.cli.reading import Reading, identity_sentence
 
 if TYPE_CHECKING:
     from setveil.core.table import TransactionTable
@@ -20,7 +20,7 @@ FIRST = 3
 """How many records are shown."""
 
 
-@reads_records
+@expand_options
 def inspect(
     *,
     data: Annotated[

@@ -1,21 +1,21 @@
 """``setveil measure``: what a release lost against the original."""
 
+from collections.abc import Iterable, Mapping
 from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.engines import PlaceOption, check_place, spark_named
-from setveil.cli.inputs import (
-    MissingOption,
-    ParentsOption,
+from setveil.cli.options import (
+    PlaceOption,
     SeedOption,
-    TaxonomyOption,
+    check_place,
+    expand_options,
     only_one_stdin,
-    read_taxonomy,
     recall_missing,
     release_directory,
+    spark_named,
 )
 from setveil.cli.output import (
     JsonOption,
@@ -26,26 +26,130 @@ from setveil.cli.output import (
     emit,
     print_table,
 )
-from setveil.cli.reading import Reading, reads_records
-from setveil.cli.score_meanings import said_of
-from setveil.cli.sensitive import (
-    SensitiveOption,
-    VariantsOption,
-    WasInTreeOption,
-    read_sensitive,
-    whole_tree,
-)
+from setveil.cli.reading import Reading
+from setveil.cli.sensitive import OriginalOptions
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from setveil.attack import Guess
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.engine.spark import Spark
     from setveil.measure import PartScore
     from setveil.release.base import Key, Release
     from setveil.release.content import Content
+    from setveil.spark import DistributedTable
+    from setveil.spark.measures_parts import DistributedRelease
+
+
+SCORES = {
+    "accuracy": "share of what was attacked that the guess has right",
+    "accuracy_frequency": "the same by frequency rank alone",
+    "accuracy_random": "the same by names drawn at random",
+    "accuracy_control": "the same by the attack with a reference that is unrelated",
+    "precision": "share of the guesses it was sure of (chance 0.9 and more) that are right",
+    "sure": "share of what was attacked that it was sure of",
+    "tags_read": "share of all tags that were read",
+    "occurrences_read": "share of the tags' occurrences in the records that were read",
+}
+"""What the scores of guesses say, beside the measures of loss."""
+ELIMINATION = {
+    "auc": "chance that an added cell is ranked above an original one",
+    "kept_f1": "harmonic mean of the next two: original cells recognised",
+    "kept_precision": "share of the cells it kept that are original",
+    "kept_recall": "share of the original cells that it kept",
+    "f1": "harmonic mean of the next two: added cells found",
+    "precision": "share of the cells it eliminated that were added",
+    "recall": "share of the added cells that it eliminated",
+    "ece": "expected calibration error of its probabilities",
+    "sure": "share of the cells that it calls added with a chance of 0.95 and more",
+    "sure_precision": "share of these that were added",
+    "cell_density": "share of the attacked cells that are original",
+    "attacked": "share of all cells that it could attack",
+}
+"""The same for guesses about added members: a cell is a member in a record."""
+BESIDE = ("ra", "all", "control")
+"""Baselines and control that stand beside the scores of an elimination attack."""
+REASSOCIATION = {
+    "accuracy": "share of what belongs to each record besides its anchor that was attached to it",
+    "precision": "share of what was attached that belongs there",
+    "transaction_breakage": "share of the records with at least one term attached rightly",
+    "km_breakage": "share of the protected itemsets that stand together in a record again",
+    "wmd": "mean word mover's distance of rebuilt from true records",
+    "term_pair_precision": "share of the pairs of term-chunk terms that do come from one record",
+    "gain": "accuracy above that of the baseline prior",
+    "advantage": "share of what attaching at random misses that the attack gets",
+}
+"""The same for guesses about which pieces belong together."""
+LINKAGE = {
+    "named": "chance of naming the right record of a person of whom a few items are known",
+    "advantage": "share of what naming blindly misses that the attack gets",
+    "singled": "share of the targets with just one candidate, which is theirs",
+    "advantage_singled": "share of what naming blindly misses that singling out gets",
+    "sure": "mean chance that the adversary gives to the record it names",
+    "single": "share of the targets with just one candidate",
+    "below_k": "share of the targets with fewer than k candidates",
+    "found": "share of the targets with any candidate",
+    "candidates": "mean number of records that may be the target's",
+    "learned": "share of the targets of whom a further item is certain",
+    "equivocation": "bits lacking about whether a target holds a sensitive item; at most 1",
+    "equivocation_before": "the same without anything known of the target",
+}
+"""The same for guesses about whose record is whose."""
+INFERENCE = {
+    "believed": "mean chance that is given to a sensitive item that a person has",
+    "believed_before": "the same by an attacker who knows nothing of the person",
+    "believed_control": "mean chance that is given to one that the person does not have",
+    "advantage": "share of what knowing nothing misses that the attack gets",
+}
+"""The same for guesses about sensitive items."""
+PARTS = {"records": "the same for record and shared chunks", "terms": "the same for term chunks"}
+"""Each of them is also said for parts of the release."""
+BASELINES = ("random", "prior")
+"""Baselines that stand beside the scores of a re-association attack."""
+NOISE = {
+    "noise_removed": "share of the wrong cells of the release that the guess has right, net",
+    "advantage": "share of what judging each item by itself leaves wrong that the guess has right",
+    "precision": "share of the items that records are believed to hold that they do",
+    "recall": "share of the items of the records that the guess believes",
+    "f1": "harmonic mean of the two",
+}
+"""For guesses about which items a record holds: a cell is an item in a record."""
+BESIDE_NOISE = ("alone", "published", "control")
+"""Each item by itself; the release as it is; the attack where nothing goes together."""
+
+PUBLIC_RECORDS = {
+    "first": "share of the records whose original is named first among the candidates",
+    "rank": "mean share of the other candidates that are ranked above the original",
+    "among": "share of the attacked records whose original is among the candidates",
+    "sure": "share of these that it names with a chance of 0.9 and more",
+    "precision": "share of those that it names rightly",
+    "sure_absent": "share of the records it is sure of although their original is not there",
+}
+"""For guesses about which public record a randomized one was."""
+BESIDE_PUBLIC_RECORDS = ("random", "control")
+"""Naming blindly; the truth exchanged between the records."""
+
+
+def score_meanings(figures: Iterable[str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Return what stands beside scores of these names, and what each of them says.
+
+    >>> score_meanings(["named", "named_random"])[0]
+    ('random', 'control')
+    """
+    names = set(figures)
+    of_parts = {f"{n}_{p}": text for n in REASSOCIATION for p, text in PARTS.items()}
+    of_links = ("random", "control", *(("first",) if "named_first" in names else ()))
+    by_score: dict[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
+        "cell_density": (BESIDE, ELIMINATION),
+        "transaction_breakage": (BASELINES, REASSOCIATION | of_parts),
+        "noise_removed": (BESIDE_NOISE, NOISE),
+        "among": (BESIDE_PUBLIC_RECORDS, PUBLIC_RECORDS),
+        "believed": ((), INFERENCE),
+        "named": (of_links, LINKAGE),
+    }
+    return next((found for name, found in by_score.items() if name in names), ((), SCORES))
+
 
 MEANINGS = {
     "ggd": "generalized group distortion: LM of each published node, 1 per unpublished item",
@@ -85,7 +189,7 @@ IN_A_RECONSTRUCTION = {
 """Meanings that differ for a form."""
 
 
-@reads_records
+@expand_options
 def measure(
     *,
     release: Annotated[
@@ -114,12 +218,7 @@ def measure(
             help="How far apart terms are, for the word mover's distance of rebuilt records.",
         ),
     ] = None,
-    taxonomy: TaxonomyOption = None,
-    missing: MissingOption = "error",
-    parents: ParentsOption = "error",
-    sensitive: SensitiveOption = None,
-    sensitive_in_tree: WasInTreeOption = "keep",
-    variants: VariantsOption = "error",
+    options: OriginalOptions,
     reading: Reading,
     seed: SeedOption = None,
     engine: PlaceOption = "local",
@@ -140,29 +239,22 @@ def measure(
     from setveil.release.content import content_of
     from setveil.release.store import load_key, load_manifest, load_release
 
-    only_one_stdin(original, taxonomy)
+    only_one_stdin(original, options.taxonomy)
     _check_scoring(guess, key, by, relatedness)
     check_place(engine)
     directory = release_directory(release)
     if (spark := spark_named(engine)) is not None:
         if guess is not None:
             raise ParameterError("guesses are scored here", fix="leave out --engine")
-        from setveil.cli.measure_spark import measured_on
 
         with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
             progress("measuring")
-            figures, content = measured_on(
+            figures, content = measure_on_spark(
                 spark,
                 directory,
                 original,
                 key=key,
-                taxonomy=None
-                if taxonomy is None
-                else read_taxonomy(taxonomy, parents=parents, quiet=quiet),
-                missing=missing,
-                sensitive=sensitive,
-                sensitive_in_tree=sensitive_in_tree,
-                variants=variants,
+                options=options,
                 seed=seed,
                 k=_promised(directory).get("k"),
                 reading=reading,
@@ -174,17 +266,7 @@ def measure(
         progress("loading")
         published = load_release(directory)
         private = None if key is None else load_key(key, directory)
-        table = reading.read(original, quiet=quiet)
-        secret: tuple[str, ...] = ()
-        if sensitive is not None:
-            secret = read_sensitive(sensitive, table, variants=variants, quiet=quiet)
-        tree = None
-        if taxonomy is not None:
-            tree = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
-            tree, table, report = whole_tree(
-                tree, table, secret, missing=missing, in_tree=sensitive_in_tree
-            )
-            recall_missing(report, quiet=quiet)
+        table, tree, secret = options.read(original, reading, quiet=quiet)
         _must_belong_together(published, table, private, tree)
         progress("measuring")
         if guess is not None and private is not None and by is not None:
@@ -310,7 +392,7 @@ def _scores(
 
 def _print_scores(figures: "Mapping[str, float | int | None]") -> None:
     """Print each score on a line with the ends of its 95% interval, and what stands beside it."""
-    beside, meanings = said_of(figures)
+    beside, meanings = score_meanings(figures)
     ends = ("_low", "_high", *(f"_{run}" for run in beside))
     rows = [
         (name, *(figures.get(f"{name}{end}") for end in ("", *ends)), meanings.get(name, ""))
@@ -371,3 +453,95 @@ def _must_belong_together(
             "the release cannot come from this original" + (" by this key" if key else ""),
             fix="name the data and the key that `setveil anonymize` read and wrote",
         )
+
+
+ENDINGS = frozenset({".parquet", ".dat", ".fimi", ".basket"})
+FORMATS = frozenset({"parquet", "fimi", "basket"})
+"""What Spark's workers read by themselves."""
+SETTINGS = frozenset({"format", "delimiter", "id", "item", "on_error"})
+"""What they can be told about it; with anything else the data is read here."""
+
+
+def measure_on_spark(
+    engine: "Spark",
+    directory: Path,
+    original: str,
+    *,
+    key: Path | None,
+    options: OriginalOptions,
+    seed: int | None,
+    k: int | None,
+    reading: "Reading",
+    quiet: bool,
+) -> tuple[dict[str, float | int | None], "Content"]:
+    """Return the measures that are sums over records, None for the others; and what is shown."""
+    import numpy as np
+
+    from setveil.core.missing_items import DROP
+    from setveil.release.content import content_of_items
+    from setveil.release.store import load_key
+    from setveil.spark.measures import every_item, measure_distributed
+    from setveil.spark.measures_parts import DistributedRelease
+
+    release = DistributedRelease.open(directory, engine)
+    private = None if key is None else load_key(key, directory)
+    table = _original(engine, original, by_place=private is not None, reading=reading, quiet=quiet)
+    _must_fit_on_spark(release, table)
+    if private is not None and (private.records >= table.n_records).any():
+        raise InputError(
+            "the key does not belong to this original",
+            fix="name the data and the key that `setveil anonymize` read and wrote",
+        )
+    items = every_item(table)
+    secret = options.read_sensitive(items, quiet=quiet)
+    taxonomy = None
+    if options.taxonomy is not None:
+        records = dict(zip(table.vocabulary.names, table.supports.tolist(), strict=True))
+        taxonomy, _, report = options.read_tree(items, secret, quiet=quiet, records=records)
+        if report.choice == DROP:
+            table = table.without(report.items)
+        recall_missing(report, quiet=quiet)
+    figures = measure_distributed(
+        release,
+        table,
+        key=private,
+        taxonomy=taxonomy,
+        sensitive=secret,
+        rng=None if seed is None else np.random.default_rng(seed),
+        k=k,
+    )
+    content = content_of_items(None if release.sketch is None else release.sketch.release)
+    return figures | dict.fromkeys(("tkd", "rules_kept", "rules_exact")), content
+
+
+def _must_fit_on_spark(release: "DistributedRelease", table: "DistributedTable") -> None:
+    """Refuse to compare a release with data it cannot come from."""
+    import numpy as np
+
+    if release.sketch is None:
+        fits = release.published.n_records == table.n_records
+    else:
+        # No record is published longer than it was: of no length are there more than there were.
+        here, there = (each.length_counts() for each in (release.records()[0], table))
+        longest = max(len(here), len(there))
+        here, there = (np.pad(each, (0, longest - len(each))) for each in (here, there))
+        fits = bool(np.all(here[::-1].cumsum() <= there[::-1].cumsum()))
+    if not fits:
+        raise InputError(
+            "the release cannot come from this original",
+            fix="name the data that `setveil anonymize` read",
+        )
+
+
+def _original(
+    engine: "Spark", path: str, *, by_place: bool, reading: "Reading", quiet: bool
+) -> "DistributedTable":
+    """Let the workers read the original; read it here where a key counts its records."""
+    from setveil.spark import DistributedTable, read_distributed
+
+    chosen = reading.settings.get("format")
+    by_workers = chosen in FORMATS if chosen else Path(path).suffix.lower() in ENDINGS
+    if by_workers and not by_place and path != "-" and set(reading.settings) <= SETTINGS:
+        return read_distributed(path, engine, **reading.settings)
+    table = reading.read(path, quiet=quiet)
+    return DistributedTable.from_table(table, engine, bags=table.is_bag)

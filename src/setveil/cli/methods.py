@@ -54,11 +54,13 @@ def methods(
 
 def _for_tables() -> list[dict[str, str]]:
     """Return the schemes for tables of columns, and the checks of what they promise."""
-    from setveil.cli.table import COMMANDS
+    from setveil.cli.table import COMMANDS, summary
     from setveil.tabular.checks import CHECKS
 
     schemes = [
-        {"name": name, "summary": line} for name, (_, line) in COMMANDS.items() if name != "check"
+        {"name": name, "summary": summary(command)}
+        for name, command in COMMANDS.items()
+        if name != "check"
     ]
     checks = [
         {"name": f"check {name}", "summary": (check.__doc__ or "").splitlines()[0]}

@@ -9,7 +9,6 @@ full disk, Ctrl-C, a reader that went away) into one line and an exit code.
 """
 
 import io
-import math
 import os
 import sys
 import tempfile
@@ -25,7 +24,7 @@ from typer.exceptions import TyperException
 
 from setveil import __version__
 from setveil.core.errors import SetveilError
-from setveil.core.words import json_text, visible, visible_lines
+from setveil.core.words import json_text, plain_json, visible, visible_lines
 
 SCHEMA = 2
 """Version of the JSON that commands print; docs/json.md describes it."""
@@ -64,22 +63,7 @@ def emit(result: Mapping[str, Any]) -> None:
     >>> emit({"ncp": float("nan"), "café": [1, None]})
     {"schema": 2, "ncp": null, "café": [1, null]}
     """
-    sys.stdout.write(json_text(_plain({"schema": SCHEMA, **result})) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
+    sys.stdout.write(json_text(plain_json({"schema": SCHEMA, **result})) + "\n")
 
 
 def echo(text: str = "") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from setveil.cli.data_output import warn_of_published_formulas
+from setveil.cli.options import warn_of_published_formulas
 from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit
 from setveil.core.errors import ParameterError
 from setveil.core.words import sentence

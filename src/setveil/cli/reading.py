@@ -1,17 +1,15 @@
 """The options that say how records are read, the reading itself, and the guard against identities.
 
-A command that reads records has a parameter ``reading`` and is decorated with `reads_records`: it
-then has all options below, and gets them as one value.
+A command that reads records has a parameter ``reading`` of the class :class:`Reading`.
 """
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import wraps
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from setveil.cli.options import option
 from setveil.cli.output import say
 from setveil.core.errors import InputError, ParameterError
 
@@ -19,52 +17,6 @@ if TYPE_CHECKING:
     from setveil.core.table import TransactionTable
     from setveil.io.identifiers import Finding
 
-
-def _option(flag: str, metavar: str | None, text: str) -> Any:
-    return typer.Option(flag, help=text, metavar=metavar)
-
-
-OPTIONS: dict[str, tuple[Any, Any]] = {
-    "format": (str | None, _option(
-        "--format", "FORMAT",
-        "fimi, basket, long, wide, one-hot, jsonl or spmf; found out when not given.")),
-    "layout": (str | None, _option(
-        "--layout", "FILE", "How DATA is laid out, as `setveil inspect --save-layout` wrote it.")),
-    "id": (str | None, _option(
-        "--id", "COLUMN", "Column that tells which record a row belongs to.")),
-    "item": (str | None, _option(
-        "--item", "COLUMN", "Column (or JSON field) that holds the items.")),
-    "items": (list[str] | None, _option(
-        "--items", "COLUMNS",
-        "Several columns with items, such as 'Dx*' or Dx1,Dx2; or one with several in a cell.")),
-    "separator": (str | None, _option(
-        "--separator", "TEXT", "What separates several items in a cell, such as ';'.")),
-    "ignore": (list[str] | None, _option(
-        "--ignore", "COLUMNS", "Columns to set aside.")),
-    "header": (bool | None, _option(
-        "--header/--no-header", None, "Whether the first row names the columns.")),
-    "delimiter": (str | None, _option(
-        "--delimiter", "TEXT", "What separates fields; also tab or space.")),
-    "quote": (str | None, _option(
-        "--quote", "NAME", "What surrounds fields: double, single or none.")),
-    "encoding": (str | None, _option(
-        "--encoding", "NAME", "How bytes become text, such as cp1252; found out when not given.")),
-    "table": (str | None, _option(
-        "--table", "NAME", "Table of a database, or sheet of a workbook.")),
-    "query": (str | None, _option(
-        "--query", "SQL", "Query of an SQLite database; it is only read.")),
-    "normalize": (bool, _option(
-        "--normalize", None,
-        "Join items that differ only in case, spaces or punctuation at the end.")),
-    "min_support": (int | None, _option(
-        "--min-support", "N", "Leave out items that fewer than N records hold.")),
-    "empty": (Literal["keep", "drop", "error"] | None, _option(
-        "--empty", None, "What to do with records without items; keep by default.")),
-    "on_error": (Literal["stop", "skip"], _option(
-        "--on-error", None, "Stop at a malformed line of DATA, or skip and list it.")),
-}  # fmt: skip
-"""Each option's type and how it is written, in the order of the help."""
-DEFAULTS: dict[str, Any] = dict.fromkeys(OPTIONS) | {"normalize": False, "on_error": "stop"}
 
 AllowOption = Annotated[
     bool,
@@ -77,43 +29,84 @@ AllowOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How records are to be read.
+    """How records are to be read: the options, in the order of the help.
 
-    >>> Reading.of({"format": "long", "items": ["Dx1,Dx2"], "on_error": "skip"}).settings
-    {'format': 'long', 'items': ['Dx1', 'Dx2'], 'on_error': 'skip'}
-
-    `asked` has what was asked for as it was written, for the settings of an audit.
+    >>> reading = Reading(format="long", items=["Dx1,Dx2"], on_error="skip")
+    >>> reading.given
+    {'format': 'long', 'items': ['Dx1,Dx2'], 'on_error': 'skip'}
+    >>> reading.settings["items"]
+    ['Dx1', 'Dx2']
     """
 
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    # fmt: off
+    format: Annotated[str | None, option("--format", "FORMAT",
+        "fimi, basket, long, wide, one-hot, jsonl or spmf; found out when not given.")] = None
+    layout: Annotated[str | None, option("--layout", "FILE",
+        "How DATA is laid out, as `setveil inspect --save-layout` wrote it.")] = None
+    id: Annotated[str | None, option("--id", "COLUMN",
+        "Column that tells which record a row belongs to.")] = None
+    item: Annotated[str | None, option("--item", "COLUMN",
+        "Column (or JSON field) that holds the items.")] = None
+    items: Annotated[list[str] | None, option("--items", "COLUMNS",
+        "Several columns with items, such as 'Dx*' or Dx1,Dx2; or one with several in a cell."
+    )] = None
+    separator: Annotated[str | None, option("--separator", "TEXT",
+        "What separates several items in a cell, such as ';'.")] = None
+    ignore: Annotated[list[str] | None, option("--ignore", "COLUMNS",
+        "Columns to set aside.")] = None
+    header: Annotated[bool | None, option("--header/--no-header", None,
+        "Whether the first row names the columns.")] = None
+    delimiter: Annotated[str | None, option("--delimiter", "TEXT",
+        "What separates fields; also tab or space.")] = None
+    quote: Annotated[str | None, option("--quote", "NAME",
+        "What surrounds fields: double, single or none.")] = None
+    encoding: Annotated[str | None, option("--encoding", "NAME",
+        "How bytes become text, such as cp1252; found out when not given.")] = None
+    table: Annotated[str | None, option("--table", "NAME",
+        "Table of a database, or sheet of a workbook.")] = None
+    query: Annotated[str | None, option("--query", "SQL",
+        "Query of an SQLite database; it is only read.")] = None
+    normalize: Annotated[bool, option("--normalize", None,
+        "Join items that differ only in case, spaces or punctuation at the end.")] = False
+    min_support: Annotated[int | None, option("--min-support", "N",
+        "Leave out items that fewer than N records hold.")] = None
+    empty: Annotated[Literal["keep", "drop", "error"] | None, option("--empty", None,
+        "What to do with records without items; keep by default.")] = None
+    on_error: Annotated[Literal["stop", "skip"], option("--on-error", None,
+        "Stop at a malformed line of DATA, or skip and list it.")] = "stop"
+    # fmt: on
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Reading":
-        """Return the reading that options, or settings of a file, ask for."""
-        found: dict[str, Any] = {}
-        asked: dict[str, Any] = {}
-        for name in OPTIONS:
-            value = given.get(name)
-            if value is None or (name in DEFAULTS and value == DEFAULTS[name]):
-                continue
-            asked[name] = value
-            if name in {"items", "ignore"}:
-                parts = [value] if isinstance(value, str) else value
-                value = [name for part in parts for name in map(str.strip, part.split(",")) if name]
-                if not value:
-                    raise ParameterError(
-                        f"--{name} names no column", fix="name one, or leave it out"
-                    )
-            found[name] = value
-        return cls(settings=found, asked=asked)
+        """Return the reading that settings of a file ask for."""
+        known = {name: given[name] for name in READING if given.get(name) is not None}
+        return cls(**known)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Return what differs from the defaults, as it was written."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {name: value for name, (value, default) in values.items() if value != default}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return what is given as :func:`setveil.read` takes it: names of columns one by one."""
+        found = self.given
+        for name in {"items", "ignore"} & set(found):
+            parts = [found[name]] if isinstance(found[name], str) else found[name]
+            found[name] = [
+                each for part in parts for each in map(str.strip, part.split(",")) if each
+            ]
+            if not found[name]:
+                raise ParameterError(f"--{name} names no column", fix="name one, or leave it out")
+        return found
 
     def read(self, data: str, *, quiet: bool = False) -> "TransactionTable":
         """Read records, and say on stderr what was found out, set aside, merged and skipped."""
         from setveil.io.layout import Layout
         from setveil.io.readers import read
 
-        settings = dict(self.settings)
+        settings = self.settings
         if isinstance(settings.get("layout"), Mapping):  # written out in audit.toml
             settings["layout"] = Layout.from_dict(settings["layout"])
         table = read(data, **settings)
@@ -123,32 +116,8 @@ class Reading:
         return table
 
 
-def reads_records(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all options of reading in place of its parameter ``reading``."""
-    own = list(inspect.signature(command).parameters.values())
-    place = next(i for i, parameter in enumerate(own) if parameter.name == "reading")
-    options = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=DEFAULTS[name],
-            annotation=Annotated[kind, option],
-        )
-        for name, (kind, option) in OPTIONS.items()
-    ]
-    taken = {parameter.name for parameter in own}
-    options = [option for option in options if option.name not in taken]
-    parameters = [*own[:place], *options, *own[place + 1 :]]
-    names = [option.name for option in options]
-
-    @wraps(command)
-    def wrapped(*args: Any, **values: Any) -> None:
-        given = {name: values.pop(name, DEFAULTS[name]) for name in names}
-        command(*args, reading=Reading.of(given), **values)
-
-    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
-    return wrapped
+READING = tuple(each.name for each in fields(Reading))
+"""The options of reading."""
 
 
 # --- the guard ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from setveil.cli.inputs import must_be_free
+from setveil.cli.options import must_be_free
 from setveil.cli.output import Progress, QuietOption, say
 from setveil.core.errors import ParameterError
 

@@ -4,15 +4,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.data_output import (
+from setveil.cli.options import (
     STDOUT,
     ForceDataOption,
     OutDataOption,
+    SeedOption,
     ToOption,
+    expand_options,
     must_be_writable,
+    only_one_stdin,
     write_table,
 )
-from setveil.cli.inputs import SeedOption, only_one_stdin
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -22,7 +24,7 @@ from setveil.cli.output import (
     print_table,
     say,
 )
-from setveil.cli.reading import Reading, reads_records
+from setveil.cli.reading import Reading
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from setveil.core.table import TransactionTable
 
 
-@reads_records
+@expand_options
 def select(
     *,
     data: Annotated[

@@ -1,9 +1,18 @@
 """The sensitive items: named in a file, or drawn at random for research."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from setveil.cli.options import (
+    MissingOption,
+    ParentsOption,
+    TaxonomyOption,
+    only_one_stdin,
+    read_taxonomy,
+    recall_missing,
+)
 from setveil.cli.output import say
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.words import plural
@@ -11,6 +20,7 @@ from setveil.core.words import plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from setveil.cli.reading import Reading
     from setveil.core.missing_items import Covered
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
@@ -41,18 +51,76 @@ VariantsOption = Annotated[
     Literal["error", "include", "distinct"],
     typer.Option("--variants", help=VARIANTS_HELP),
 ]
-WasInTreeOption = Annotated[
-    Literal["keep", "take-out"],
-    typer.Option(
-        "--sensitive-in-tree", help="Whether `setveil anonymize` took them out of the tree."
-    ),
-]
 InTreeOption = Annotated[
     Literal["error", "take-out"],
     typer.Option(
         "--sensitive-in-tree", help="What to do with sensitive items that are in the tree."
     ),
 ]
+
+
+class Original(NamedTuple):
+    """The original records, the tree that a release of them is about, and the sensitive items."""
+
+    table: "TransactionTable"
+    taxonomy: "Taxonomy | None"
+    sensitive: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OriginalOptions:
+    """What `setveil anonymize` was told about the items of a release."""
+
+    taxonomy: TaxonomyOption = None
+    missing: MissingOption = "error"
+    parents: ParentsOption = "error"
+    sensitive: SensitiveOption = None
+    sensitive_in_tree: Annotated[
+        Literal["keep", "take-out"],
+        typer.Option(
+            "--sensitive-in-tree", help="Whether `setveil anonymize` took them out of the tree."
+        ),
+    ] = "keep"
+    variants: VariantsOption = "error"
+
+    def read(self, data: str, reading: "Reading", *, quiet: bool) -> Original:
+        """Read the original records, the sensitive items and the tree."""
+        only_one_stdin(data, self.taxonomy)
+        table = reading.read(data, quiet=quiet)
+        sensitive = self.read_sensitive(table, quiet=quiet)
+        if self.taxonomy is None:
+            return Original(table, None, sensitive)
+        tree, table, report = self.read_tree(table, sensitive, quiet=quiet)
+        recall_missing(report, quiet=quiet)
+        return Original(table, tree, sensitive)
+
+    def read_sensitive(self, table: "TransactionTable", *, quiet: bool) -> tuple[str, ...]:
+        """Return the sensitive items; none where no file is named."""
+        if self.sensitive is None:
+            return ()
+        return read_sensitive(self.sensitive, table, variants=self.variants, quiet=quiet)
+
+    def read_tree(
+        self,
+        table: "TransactionTable",
+        sensitive: "Sequence[str]",
+        *,
+        quiet: bool,
+        records: "Mapping[str, int] | None" = None,
+    ) -> "Covered":
+        """Return the tree that a release is about, and the records: a leaf for every item.
+
+        Sensitive items that were taken out of the tree, or never were in it, stand beside it.
+        `records` tells how many records hold each item, where the table is only a part of the data.
+        """
+        from setveil.core.missing_items import cover
+
+        assert self.taxonomy is not None
+        tree = read_taxonomy(self.taxonomy, parents=self.parents, quiet=quiet)
+        taken_out = set(sensitive) if self.sensitive_in_tree == "take-out" else set()
+        beside = taken_out | set(tree.missing(sensitive))
+        covered = cover(tree, table, missing=self.missing, apart=beside, records=records)
+        return covered._replace(tree=covered.tree.without(taken_out).beside(sorted(beside)))
 
 
 def check_sensitive_options(
@@ -223,28 +291,6 @@ def tree_for_ordinary(
     # First a leaf for categories that are items: they stay, even if nothing else is below them.
     covered = cover(tree, table, missing=missing, apart=set(sensitive))
     return covered._replace(tree=covered.tree.without(inside))
-
-
-def whole_tree(
-    tree: "Taxonomy",
-    table: "TransactionTable",
-    sensitive: "Sequence[str]",
-    *,
-    missing: str,
-    in_tree: str,
-    records: "Mapping[str, int] | None" = None,
-) -> "Covered":
-    """Return the tree that a release is about, and the records: a leaf for every item of the data.
-
-    Sensitive items that were taken out of the tree, or never were in it, stand beside it.
-    `records` tells how many records hold each item, where the table is only a part of the data.
-    """
-    from setveil.core.missing_items import cover
-
-    gone = set(sensitive) if in_tree == "take-out" else set()
-    apart = gone | set(tree.missing(sensitive))
-    covered = cover(tree, table, missing=missing, apart=apart, records=records)
-    return covered._replace(tree=covered.tree.without(gone).beside(sorted(apart)))
 
 
 def occurring(table: "TransactionTable") -> list[str]:

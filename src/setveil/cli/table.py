@@ -1,43 +1,518 @@
 """``setveil table METHOD``: schemes for tables of columns, and the check of what they promise."""
 
-import importlib
-from typing import Any
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
+from setveil.cli.options import (
+    STDOUT,
+    DelimiterOption,
+    ForceDataOption,
+    SeedOption,
+    TaxonomyOption,
+    check_output,
+    expand_options,
+    only_one_stdin,
+    read_taxonomy,
+    set_parameters,
+    single_command,
+    warn_of_formulas,
+)
+from setveil.cli.output import (
+    UNDECIDED,
+    VIOLATED,
+    JsonOption,
+    Progress,
+    QuietOption,
+    compiling_announced,
+    echo,
+    emit,
+    say,
+)
+from setveil.cli.table_check import check
 from setveil.core.errors import ParameterError
 
-ANONYMITY = "setveil.cli.table_anonymity"
-APART = "setveil.cli.table_apart"
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
 
-COMMANDS = {
-    "full-domain": (ANONYMITY, "Generalize all values of a column to the same level."),
-    "subtree": (ANONYMITY, "Generalize along a cut: all children of a node are told, or none."),
-    "sibling": (ANONYMITY, "Generalize some children of a node; it stands for the others."),
-    "cell": (ANONYMITY, "Generalize a value in some rows and tell it in others."),
-    "mondrian": (ANONYMITY, "Cut the rows into classes; each shows the ranges of its values."),
-    "suppress-records": (ANONYMITY, "Leave out the rows that too few rows are like."),
-    "suppress-values": (ANONYMITY, "Suppress values wherever they occur."),
-    "suppress-cells": (ANONYMITY, "Suppress single cells."),
-    "anatomize": (APART, "Publish a sensitive column apart, joined by groups only."),
-    "permute": (APART, "Shuffle a sensitive column within groups."),
-    "noise": (APART, "Add random numbers to columns; promises nothing."),
-    "swap": (APART, "Exchange values of a column between rows; promises nothing."),
-    "relational-transaction": (
-        "setveil.cli.table_relational",
-        "Anonymize a table with a set-valued column: one promise for both parts.",
+WIDTHS = re.compile(r"\s*\d+(\.\d+)?\s*(,\s*\d+(\.\d+)?\s*)*")
+LISTS = (".parquet", ".jsonl", ".ndjson")
+"""Endings of files that can hold lists and that no spreadsheet opens."""
+
+QuasiOption = Annotated[
+    list[str],
+    typer.Option("--quasi", metavar="COLUMN", help="Column that people may know; repeatable."),
+]
+KOption = Annotated[int, typer.Option("--k", help="Least number of rows that look alike.")]
+HierarchyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="COLUMN=FILE|WIDTHS",
+        help="Tree of a column, or widths of intervals such as Age=5,10; repeatable.",
     ),
-    "check": (
-        "setveil.cli.table_check",
-        "Check whether a table, or a mechanism, keeps a promise.",
+]
+SensitiveColumn = Annotated[
+    str, typer.Option("--sensitive", metavar="COLUMN", help="The sensitive column.")
+]
+LOption = Annotated[
+    int, typer.Option("--l", help="No value has more than one in l of a group's rows.")
+]
+ColumnsOption = Annotated[
+    list[str], typer.Option("--column", metavar="COLUMN", help="Column to change; repeatable.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableJob:
+    """The options that all schemes share: what is read, and where the result goes."""
+
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Table with a header; - reads stdin.")]
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="OUT", help="File to write; - is stdout.")
+    ]
+    delimiter: DelimiterOption = None
+    force: ForceDataOption = False
+    quiet: QuietOption = False
+    json: JsonOption = False
+
+    def read(self, *more_outs: str, inputs: Sequence[str] = ()) -> "pl.DataFrame":
+        """Refuse outputs that could not be written in the end, then read the table."""
+        from setveil.tabular.files import read_frame
+
+        only_one_stdin(self.data, *inputs)
+        for out in (self.out, *more_outs):
+            check_output(
+                out, "the table", force=self.force, json=self.json, inputs=[self.data, *inputs]
+            )
+        return read_frame(self.data, delimiter=self.delimiter)
+
+    def tell(
+        self, method: str, lines: Sequence[str], promise: str | None, **result: object
+    ) -> None:
+        """Print what was made as JSON, or as lines, unless a table itself went to stdout."""
+        if self.json:
+            emit({"file": self.out, "method": method, **result, "promise": promise})
+        elif STDOUT not in {self.out, result.get("sensitive_file")}:
+            for line in (*lines, f"promise: {promise or 'none'}"):
+                echo(line)
+            if "checked" in result:
+                echo(f"checked: {result['checked']}")
+
+
+def write_output(frame: "pl.DataFrame", out: str) -> None:
+    """Write a table; the file appears whole or not at all."""
+    import polars as pl
+
+    from setveil.tabular.files import write_frame
+
+    write_frame(frame, out)
+    if not out.endswith(LISTS):
+        texts = [column.drop_nulls() for column in frame.select(pl.col(pl.String)).iter_columns()]
+        warn_of_formulas(chain(frame.columns, *texts), out)
+
+
+def generator(seed: int | None) -> "np.random.Generator | None":
+    """Return what draws at random with a seed; without one the operating system does."""
+    import numpy as np
+
+    return None if seed is None else np.random.default_rng(seed)
+
+
+# --- hierarchies of columns ---------------------------------------------------------------------
+
+
+def named_hierarchy(text: str) -> tuple[str, str]:
+    """Split COLUMN=FILE or COLUMN=WIDTHS.
+
+    >>> named_hierarchy("Age=5,10")
+    ('Age', '5,10')
+    """
+    widths = WIDTHS.fullmatch(text.rpartition("=")[2])
+    column, found, tree = text.rpartition("=") if widths else text.partition("=")
+    if not found or not column or not tree:
+        raise ParameterError(
+            f"--hierarchy is {text!r}", fix="write COLUMN=FILE or COLUMN=5,10,20 for intervals"
+        )
+    return column, tree
+
+
+def column_tree(text: str, *, quiet: bool) -> Any:
+    """Return intervals of these widths, or the tree in this file."""
+    from setveil.tabular import Intervals
+
+    if WIDTHS.fullmatch(text):
+        return Intervals(
+            *(float(width) if "." in width else int(width) for width in text.split(","))
+        )
+    return read_taxonomy(text, quiet=quiet)
+
+
+def tree_files(trees: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the files among the hierarchies.
+
+    >>> tree_files([("Age", "5,10"), ("Job", "jobs.csv")])
+    ['jobs.csv']
+    """
+    return [text for _, text in trees if not WIDTHS.fullmatch(text)]
+
+
+# --- schemes that promise k-anonymity -----------------------------------------------------------
+
+
+def _scheme(
+    name: str, line: str, *, trees: bool = False, draws: bool = False
+) -> Callable[..., None]:
+    """Return the command of a scheme that makes a table k-anonymous."""
+
+    @expand_options
+    def command(
+        *,
+        quasi: QuasiOption,
+        k: KOption = 5,
+        hierarchy: HierarchyOption = None,
+        seed: SeedOption = None,
+        job: TableJob,
+    ) -> None:
+        from setveil import tabular
+
+        named = [named_hierarchy(text) for text in hierarchy or []]
+        with Progress(quiet=job.quiet) as progress:
+            frame = job.read(inputs=tree_files(named))
+            more: dict[str, Any] = {"rng": generator(seed)} if draws else {}
+            if trees:
+                more["hierarchies"] = {
+                    column: column_tree(text, quiet=job.quiet) for column, text in named
+                }
+            progress("generalizing" if trees else "suppressing")
+            run = getattr(tabular, name.replace("-", "_"))
+            done = run(frame, quasi=quasi, k=k, **more)
+        _publish(job, name, done, rows_before=len(frame))
+
+    unused = ({"hierarchy"} if not trees else set()) | ({"seed"} if not draws else set())
+    parameters = inspect.signature(command).parameters
+    set_parameters(command, [p for n, p in parameters.items() if n not in unused])
+    drawn = "Which of equal rows are told is drawn at random.\n\n" if draws else ""
+    example = f"setveil table {name} people.csv --quasi Age --quasi Job --k 2 -o public.csv"
+    command.__doc__ = f"{line}\n\n{drawn}Example: {example}\n"
+    return command
+
+
+def _publish(job: TableJob, name: str, done: Any, *, rows_before: int) -> None:
+    """Check the table by itself, write it, and say what it promises."""
+    from setveil.tabular.check_anonymity import KAnonymity
+    from setveil.tabular.classes import many
+
+    promise = KAnonymity(quasi=done.quasi, k=done.k)
+    verdict = promise.check(done.frame)
+    if not verdict.holds:
+        say(f"setveil: nothing is written, as the table breaks its promise: {verdict.reason}")
+        raise typer.Exit(VIOLATED)
+    write_output(done.frame, job.out)
+    classes = len(set(done.classes.tolist()))
+    rows = many(len(done), "row")
+    job.tell(
+        name,
+        [
+            f"{job.out}: {rows} in {many(classes, 'class', 'classes')} by {name}",
+            *(f"note: {note}" for note in done.notes),
+        ],
+        promise.describe(),
+        rows=len(done),
+        rows_before=rows_before,
+        classes=classes,
+        checked=verdict.reason,
+        notes=list(done.notes),
+    )
+
+
+# --- schemes that set a column apart, or blur it ------------------------------------------------
+
+
+@expand_options
+def anatomize(
+    *,
+    sensitive_out: Annotated[
+        str,
+        typer.Option("--sensitive-out", metavar="FILE", help="File for the groups' values."),
+    ],
+    sensitive: SensitiveColumn,
+    l: LOption = 2,
+    seed: SeedOption = None,
+    job: TableJob,
+) -> None:
+    """Publish a sensitive column apart, joined by groups only.
+
+    Example: setveil table anatomize people.csv --sensitive Disease --l 3 -o rows.csv
+    --sensitive-out values.csv
+    """
+    from setveil.tabular import anatomize as run
+
+    out = job.out
+    if out == sensitive_out or (
+        STDOUT not in {out, sensitive_out} and Path(out).resolve() == Path(sensitive_out).resolve()
+    ):
+        raise ParameterError(f"both tables would go to {out}", fix="name two files")
+    with Progress(quiet=job.quiet) as progress:
+        frame = job.read(sensitive_out)
+        progress("working")
+        done = run(frame, sensitive=sensitive, l=l, rng=generator(seed))
+    write_output(done.quasi, out)
+    write_output(done.sensitive, sensitive_out)
+    groups = int(done.sensitive["group"].n_unique())
+    job.tell(
+        "anatomize",
+        [
+            f"{out}: {len(done):,} rows in {groups:,} groups by anatomize",
+            f"{sensitive_out}: the values of {sensitive} in each group",
+        ],
+        _group_promise(sensitive, l),
+        sensitive_file=sensitive_out,
+        rows=len(done),
+        groups=groups,
+    )
+
+
+@expand_options
+def permute(
+    *,
+    sensitive: SensitiveColumn,
+    l: LOption = 2,
+    spread: Annotated[
+        float, typer.Option("--spread", help="Least range of a group's sensitive numbers.")
+    ] = 0.0,
+    seed: SeedOption = None,
+    job: TableJob,
+) -> None:
+    """Shuffle a sensitive column within groups.
+
+    Example: setveil table permute people.csv --sensitive Income --l 3 --spread 10000 -o public.csv
+    """
+    from setveil.tabular import permute as run
+
+    with Progress(quiet=job.quiet) as progress:
+        frame = job.read()
+        progress("working")
+        done = run(frame, sensitive=sensitive, l=l, spread=spread, rng=generator(seed))
+    write_output(done.frame, job.out)
+    groups = int(done.frame["group"].n_unique())
+    wide = f", whose numbers are at least {spread:g} apart" if spread else ""
+    job.tell(
+        "permute",
+        [f"{job.out}: {len(done):,} rows in {groups:,} groups by permute"],
+        _group_promise(sensitive, l) + wide,
+        rows=len(done),
+        groups=groups,
+    )
+
+
+def _group_promise(sensitive: str, l: int) -> str:
+    return f"no value of {sensitive} has more than one in {l} of a group's rows"
+
+
+@expand_options
+def noise(
+    *,
+    column: ColumnsOption,
+    share: Annotated[
+        float,
+        typer.Option("--share", help="Deviation of the noise, as a share of the column's."),
+    ] = 1.0,
+    distribution: Annotated[
+        Literal["gaussian", "laplace", "uniform"],
+        typer.Option("--distribution", help="What the noise is drawn from."),
+    ] = "gaussian",
+    seed: SeedOption = None,
+    job: TableJob,
+) -> None:
+    """Add random numbers to columns; promises nothing.
+
+    Example: setveil table noise people.csv --column Income --share 0.5 -o public.csv
+    """
+    from setveil.tabular import add_noise
+
+    with Progress(quiet=job.quiet) as progress:
+        frame = job.read()
+        progress("working")
+        done = add_noise(frame, column, share=share, distribution=distribution, rng=generator(seed))
+    write_output(done.frame, job.out)
+    deviations = ", ".join(f"{name} {each:.4g}" for name, each in done.deviations.items())
+    job.tell(
+        "noise",
+        [
+            f"{job.out}: {len(done):,} rows by noise",
+            f"standard deviation of the noise, which may be published: {deviations}",
+        ],
+        None,
+        rows=len(done),
+        deviations=done.deviations,
+    )
+
+
+@expand_options
+def swap(
+    *,
+    column: ColumnsOption,
+    share: Annotated[float, typer.Option("--share", help="Share of rows that take part.")] = 0.1,
+    window: Annotated[
+        float,
+        typer.Option("--window", help="How far apart in rank two swapped values may be, 0 to 1."),
+    ] = 1.0,
+    seed: SeedOption = None,
+    job: TableJob,
+) -> None:
+    """Exchange values of a column between rows; promises nothing.
+
+    Example: setveil table swap people.csv --column Job --share 0.3 -o public.csv
+    """
+    from setveil.tabular import swap as run
+
+    with Progress(quiet=job.quiet) as progress:
+        frame = job.read()
+        progress("working")
+        done = run(frame, column, share=share, window=window, rng=generator(seed))
+    write_output(done.frame, job.out)
+    line = f"{job.out}: {len(done):,} rows by swap"
+    job.tell("swap", [line], None, rows=len(done), moved=done.moved)
+
+
+# --- tables with one set-valued column ----------------------------------------------------------
+
+
+@expand_options
+def relational_transaction(
+    *,
+    quasi: QuasiOption,
+    items: Annotated[
+        str,
+        typer.Option(
+            "--items", metavar="COLUMN", help="The set-valued column: lists, or a|b in one cell."
+        ),
+    ],
+    k: KOption = 5,
+    m: Annotated[int, typer.Option("--m", help="Greatest number of items someone may know.")] = 2,
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", help="Least number of rows of a class; 4 times k if not given."),
+    ] = None,
+    taxonomy: TaxonomyOption = None,
+    method: Annotated[
+        Literal["hghs", "apriori-km"],
+        typer.Option("--method", help="What is run on the items of each class."),
+    ] = "hghs",
+    hierarchy: HierarchyOption = None,
+    job: TableJob,
+) -> None:
+    """Anonymize a table with a set-valued column: one promise for both parts.
+
+    Mondrian on the plain columns, a method for items within each class. Afterwards the promise
+    is checked from what is written only.
+
+    Example: setveil table relational-transaction people.csv --quasi age --items visits -o out.csv
+    """
+    from setveil.core.registry import find
+    from setveil.tabular.relational_transaction import relational_transaction as run
+
+    trees = [named_hierarchy(text) for text in hierarchy or []]
+    files = tree_files(trees) + ([] if taxonomy is None else [taxonomy])
+    quiet = job.quiet
+    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        frame = job.read(inputs=files)
+        done = run(
+            frame,
+            quasi=quasi,
+            items=items,
+            k=k,
+            m=m,
+            rows=rows,
+            taxonomy=None if taxonomy is None else read_taxonomy(taxonomy, quiet=quiet),
+            hierarchies={column: column_tree(text, quiet=quiet) for column, text in trees},
+            method=find("anonymizer", method).target(k=k, m=m),
+            progress=progress,
+        )
+        progress("checking")
+        verdict = done.promise.check(done.frame)
+    if not (verdict.holds and verdict.exact):
+        say(f"setveil: nothing is written, as the promise was not found kept: {verdict.reason}")
+        raise typer.Exit(UNDECIDED if verdict.holds else VIOLATED)
+    write_output(done.frame if job.out.endswith(LISTS) else _flat(done.frame, items), job.out)
+    counts = done.occurrences
+    classes = int(done.classes.max()) + 1
+    losses = (
+        f"items: {counts['original']:,}, {counts['suppressed']:,} of them suppressed, "
+        f"{counts['generalized']:,} generalized"
+    )
+    job.tell(
+        "relational-transaction",
+        [
+            f"{job.out}: {len(done):,} rows in {classes:,} classes, items by {method}",
+            losses,
+        ],
+        done.promise.describe(),
+        rows=len(done),
+        classes=classes,
+        occurrences=counts,
+        checked=verdict.reason,
+    )
+
+
+def _flat(frame: Any, items: str) -> Any:
+    """Return the table with the items of a row in one text, as a CSV file can hold them."""
+    import polars as pl
+
+    from setveil.tabular.columns import joined
+
+    return frame.with_columns(pl.Series(items, joined(frame[items].to_list()), dtype=pl.String))
+
+
+# --- the group ----------------------------------------------------------------------------------
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "full-domain": _scheme(
+        "full-domain", "Generalize all values of a column to the same level.", trees=True
     ),
+    "subtree": _scheme(
+        "subtree", "Generalize along a cut: all children of a node are told, or none.", trees=True
+    ),
+    "sibling": _scheme(
+        "sibling", "Generalize some children of a node; it stands for the others.", trees=True
+    ),
+    "cell": _scheme(
+        "cell", "Generalize a value in some rows and tell it in others.", trees=True, draws=True
+    ),
+    "mondrian": _scheme(
+        "mondrian", "Cut the rows into classes; each shows the ranges of its values.", trees=True
+    ),
+    "suppress-records": _scheme(
+        "suppress-records", "Leave out the rows that too few rows are like."
+    ),
+    "suppress-values": _scheme("suppress-values", "Suppress values wherever they occur."),
+    "suppress-cells": _scheme("suppress-cells", "Suppress single cells.", draws=True),
+    "anatomize": anatomize,
+    "permute": permute,
+    "noise": noise,
+    "swap": swap,
+    "relational-transaction": relational_transaction,
+    "check": check,
 }
-"""The module of each command, and its line in the help."""
+"""The commands, in the order of the documentation."""
+
+
+def summary(command: Callable[..., None]) -> str:
+    """Return the first line of a command's help."""
+    return (command.__doc__ or "").partition("\n")[0]
 
 
 class Tables(TyperGroup):
-    """One command per scheme; only the one that is called gets imported."""
+    """One command per scheme."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the schemes in the order of the documentation."""
@@ -45,25 +520,20 @@ class Tables(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import the command of a scheme; for an unknown one, say which there are."""
+        """Return the command of a scheme; for an unknown one, say which there are."""
         del ctx
         if cmd_name not in COMMANDS:
             raise ParameterError(
                 f"there is no scheme {cmd_name!r} for tables",
                 fix=f"use one of {', '.join(COMMANDS)}",
             )
-        module = importlib.import_module(COMMANDS[cmd_name][0])
-        single = typer.Typer(
-            rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
-        )
-        single.command(cmd_name)(getattr(module, cmd_name.replace("-", "_")))
-        return typer.main.get_command(single)
+        return single_command(cmd_name, COMMANDS[cmd_name])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each scheme with the line that describes it."""
         del ctx
         with formatter.section("Methods"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl([(name, summary(command)) for name, command in COMMANDS.items()])
 
 
 table_app = typer.Typer(

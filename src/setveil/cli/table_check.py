@@ -1,28 +1,24 @@
 """``setveil table check``: whether a table, or a mechanism, keeps a promise."""
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.inputs import DelimiterOption, only_one_stdin, read_taxonomy
-from setveil.cli.output import (
-    UNDECIDED,
-    VIOLATED,
-    JsonOption,
-    Progress,
-    QuietOption,
-    echo,
-    emit,
+from setveil.cli.options import (
+    DelimiterOption,
+    expand_options,
+    only_one_stdin,
+    option,
+    read_taxonomy,
 )
+from setveil.cli.output import JsonOption, Progress, QuietOption, emit
 from setveil.cli.sensitive import warn_of_variants
+from setveil.cli.verify import exit_code, print_verdict, verdict_json
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from setveil.guarantee.base import Verdict
-
-SHOWN = 5
-"""How many witnesses are printed; all of a verdict's are in its JSON."""
 
 NAMES = (
     "k-anonymity",
@@ -47,6 +43,57 @@ MECHANISMS = ("differential-privacy", "rho1-rho2")
 """Checks of a matrix of chances."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The parameters of all checks; each takes some of them."""
+
+    # fmt: off
+    quasi: Annotated[list[str] | None, option("--quasi", "COLUMN",
+        "Column that people may know; repeatable.")] = None
+    sensitive: Annotated[str | None, option("--sensitive", "COLUMN",
+        "Column that must not be inferred.")] = None
+    value: Annotated[list[str] | None, option("--value", "VALUE",
+        "Protected sensitive value; repeatable.")] = None
+    x: Annotated[list[str] | None, option("--x", "COLUMN",
+        "Column that people may know; repeatable.")] = None
+    y: Annotated[list[str] | None, option("--y", "COLUMN",
+        "Column whose values count; repeatable.")] = None
+    items: Annotated[str | None, option("--items", "COLUMN",
+        "The set-valued column.")] = None
+    k: Annotated[int | None, option("--k", None,
+        "Least number of rows (or values).")] = None
+    m: Annotated[int | None, option("--m", None,
+        "Greatest number of items that may be known.")] = None
+    l: Annotated[str | None, option("--l", "NUMBER",
+        "Diversity of a class.")] = None
+    c: Annotated[str | None, option("--c", "NUMBER",
+        "Factor of recursive diversity.")] = None
+    alpha: Annotated[str | None, option("--alpha", "SHARE",
+        "Greatest share of a value.")] = None
+    h: Annotated[str | None, option("--h", "SHARE",
+        "Greatest confidence.")] = None
+    t: Annotated[str | None, option("--t", "SHARE",
+        "Greatest distance of a class.")] = None
+    distance: Annotated[str | None, option("--distance", "NAME",
+        "equal, ordered or hierarchical.")] = None
+    taxonomy: Annotated[str | None, option("--taxonomy", "FILE",
+        "Tree of sensitive values.")] = None
+    public: Annotated[str | None, option("--public", "FILE",
+        "Table of everybody, in the same terms.")] = None
+    low: Annotated[str | None, option("--low", "SHARE",
+        "Least chance of presence.")] = None
+    high: Annotated[str | None, option("--high", "SHARE",
+        "Greatest chance of presence.")] = None
+    epsilon: Annotated[str | None, option("--epsilon", "NUMBER",
+        "ε of the mechanism.")] = None
+    rho1: Annotated[str | None, option("--rho1", "SHARE",
+        "Belief before.")] = None
+    rho2: Annotated[str | None, option("--rho2", "SHARE",
+        "Belief after.")] = None
+    # fmt: on
+
+
+@expand_options
 def check(
     *,
     name: Annotated[
@@ -60,74 +107,7 @@ def check(
             "a row for each value, named in the first column.",
         ),
     ],
-    quasi: Annotated[
-        list[str] | None,
-        typer.Option("--quasi", metavar="COLUMN", help="Column that people may know; repeatable."),
-    ] = None,
-    sensitive: Annotated[
-        str | None,
-        typer.Option("--sensitive", metavar="COLUMN", help="Column that must not be inferred."),
-    ] = None,
-    value: Annotated[
-        list[str] | None,
-        typer.Option("--value", metavar="VALUE", help="Protected sensitive value; repeatable."),
-    ] = None,
-    x: Annotated[
-        list[str] | None,
-        typer.Option("--x", metavar="COLUMN", help="Column that people may know; repeatable."),
-    ] = None,
-    y: Annotated[
-        list[str] | None,
-        typer.Option("--y", metavar="COLUMN", help="Column whose values count; repeatable."),
-    ] = None,
-    items: Annotated[
-        str | None, typer.Option("--items", metavar="COLUMN", help="The set-valued column.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", help="Least number of rows (or values).")] = None,
-    m: Annotated[
-        int | None, typer.Option("--m", help="Greatest number of items that may be known.")
-    ] = None,
-    l: Annotated[
-        str | None, typer.Option("--l", metavar="NUMBER", help="Diversity of a class.")
-    ] = None,
-    c: Annotated[
-        str | None, typer.Option("--c", metavar="NUMBER", help="Factor of recursive diversity.")
-    ] = None,
-    alpha: Annotated[
-        str | None, typer.Option("--alpha", metavar="SHARE", help="Greatest share of a value.")
-    ] = None,
-    h: Annotated[
-        str | None, typer.Option("--h", metavar="SHARE", help="Greatest confidence.")
-    ] = None,
-    t: Annotated[
-        str | None, typer.Option("--t", metavar="SHARE", help="Greatest distance of a class.")
-    ] = None,
-    distance: Annotated[
-        str | None,
-        typer.Option("--distance", metavar="NAME", help="equal, ordered or hierarchical."),
-    ] = None,
-    taxonomy: Annotated[
-        str | None, typer.Option("--taxonomy", metavar="FILE", help="Tree of sensitive values.")
-    ] = None,
-    public: Annotated[
-        str | None,
-        typer.Option("--public", metavar="FILE", help="Table of everybody, in the same terms."),
-    ] = None,
-    low: Annotated[
-        str | None, typer.Option("--low", metavar="SHARE", help="Least chance of presence.")
-    ] = None,
-    high: Annotated[
-        str | None, typer.Option("--high", metavar="SHARE", help="Greatest chance of presence.")
-    ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", metavar="NUMBER", help="ε of the mechanism.")
-    ] = None,
-    rho1: Annotated[
-        str | None, typer.Option("--rho1", metavar="SHARE", help="Belief before.")
-    ] = None,
-    rho2: Annotated[
-        str | None, typer.Option("--rho2", metavar="SHARE", help="Belief after.")
-    ] = None,
+    options: CheckOptions,
     delimiter: DelimiterOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -139,53 +119,29 @@ def check(
 
     Example: setveil table check k-anonymity people.csv --quasi age --quasi zip --k 5
     """
-    given = {
-        "quasi": quasi,
-        "sensitive": sensitive,
-        "value": value,
-        "x": x,
-        "y": y,
-        "items": items,
-        "k": k,
-        "m": m,
-        "l": _number(l),
-        "c": c,
-        "alpha": alpha,
-        "h": h,
-        "t": t,
-        "distance": distance,
-        "taxonomy": taxonomy,
-        "public": public,
-        "low": low,
-        "high": high,
-        "epsilon": epsilon,
-        "rho1": rho1,
-        "rho2": rho2,
-    }
-    only_one_stdin(data, taxonomy, public)
+    given = {key: each for key, each in vars(options).items() if each not in (None, [])}
+    if "l" in given:
+        given["l"] = _number(given["l"])
+    only_one_stdin(data, options.taxonomy, options.public)
     with Progress(quiet=quiet) as progress:
         progress("checking")
-        promise, verdict = _judged(
-            name,
-            data,
-            {key: each for key, each in given.items() if each not in (None, [])},
-            delimiter,
-        )
-    state = VIOLATED if verdict.exact and not verdict.holds else 0 if verdict.exact else UNDECIDED
+        promise, verdict = _run_check(name, data, given, delimiter)
+    code = exit_code([verdict])
     if json:
-        emit({"data": data, **_as_json(name, promise, verdict)})
-    elif not quiet or state:
-        print_verdict(name, verdict)
-    if state:
-        raise typer.Exit(state)
+        told = {"check": name, "params": promise.params(), "promise": promise.describe()}
+        emit({"data": data, **told, **verdict_json(verdict)})
+    elif not quiet or code:
+        print_verdict(name, verdict, rows=True)
+    if code:
+        raise typer.Exit(code)
 
 
-def _number(text: str | None) -> int | str | None:
+def _number(text: str) -> int | str:
     """Return a whole number as one: distinct diversity takes no other."""
-    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else text
+    return int(text) if text.isdecimal() and len(text) < 10 else text
 
 
-def _judged(
+def _run_check(
     name: str, data: str, given: dict[str, Any], delimiter: str | None
 ) -> tuple[Any, "Verdict"]:
     """Build the check from its options, read the file and ask."""
@@ -198,16 +154,16 @@ def _judged(
     kind = CHECKS[name]
     known = {OPTIONS.get(f.name, f.name): f.default is MISSING for f in fields(kind)}
     wanted = {**known, "public": True} if name == "delta-presence" else known
-    for option in given:
-        if option not in wanted:
+    for each in given:
+        if each not in wanted:
             raise ParameterError(
-                f"{name} takes no --{option}",
-                fix=f"it takes {', '.join('--' + each for each in wanted)}",
+                f"{name} takes no --{each}",
+                fix=f"it takes {', '.join(f'--{other}' for other in wanted)}",
             )
-    for option, needed in wanted.items():
-        if needed and option not in given:
-            raise ParameterError(f"{name} needs --{option}", fix=f"give --{option}")
-    names = {option: parameter for parameter, option in OPTIONS.items()}
+    for each, needed in wanted.items():
+        if needed and each not in given:
+            raise ParameterError(f"{name} needs --{each}", fix=f"give --{each}")
+    names = {given_as: parameter for parameter, given_as in OPTIONS.items()}
     others = {names.get(key, key): value for key, value in given.items() if key != "public"}
     if "taxonomy" in others:
         others["taxonomy"] = read_taxonomy(others["taxonomy"], quiet=True)
@@ -232,40 +188,3 @@ def _matrix(frame: Any) -> dict[str, dict[str, object]]:
         cells = dict(zip(frame.columns[1:], row[1:], strict=True))
         rows[str(row[0])] = {y: chance for y, chance in cells.items() if chance is not None}
     return rows
-
-
-def _as_json(name: str, promise: Any, verdict: "Verdict") -> dict[str, Any]:
-    return {
-        "check": name,
-        "params": promise.params(),
-        "promise": promise.describe(),
-        "holds": verdict.holds,
-        "exact": verdict.exact,
-        "reason": verdict.reason,
-        "checked": verdict.checked,
-        "witnesses": [
-            {
-                "items": list(w.items),
-                "support": w.support,
-                "required": w.required,
-                "consequent": w.consequent,
-                "confidence": None if w.confidence is None else float(w.confidence),
-            }
-            for w in verdict.witnesses
-        ],
-    }
-
-
-def print_verdict(name: str, verdict: "Verdict") -> None:
-    """Print the answer and the first witnesses."""
-    state = "holds" if verdict.holds else "VIOLATED"
-    if not verdict.exact:
-        state = "not decided exactly"
-    echo(f"{name}  {state}: {verdict.reason}")
-    for witness in verdict.witnesses[:SHOWN]:
-        follows = "" if witness.consequent is None else f" → {witness.consequent}"
-        rows = f"{witness.support:,}, " if witness.support else ""
-        items = ", ".join(witness.items) or "no items"
-        echo(f"  {{{items}}}{follows}: {rows}required {witness.required}")
-    if len(verdict.witnesses) > SHOWN:
-        echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")

@@ -1,11 +1,24 @@
 """``setveil taxonomy build|check|export``: trees of items."""
 
 import math
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.inputs import ParentsOption, only_one_stdin
+from setveil.cli.options import (
+    STDOUT,
+    ForceDataOption,
+    MissingOption,
+    ParentsOption,
+    check_output,
+    expand_options,
+    only_one_stdin,
+    option,
+    tell_missing,
+    warn_of_formulas,
+)
 from setveil.cli.output import (
     VIOLATED,
     JsonOption,
@@ -17,19 +30,237 @@ from setveil.cli.output import (
     say,
 )
 from setveil.cli.reading import Reading
-from setveil.cli.taxonomy_build import (
-    ForceOption,
-    OutOption,
-    build,
-    must_be_writable,
-    tell_written,
-)
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from setveil.core.missing_items import MissingReport
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.io.taxonomy_files import TaxonomyReport
+
+FANOUT = 4
+NAME_SUPPORT = 50
+"""Ten times the usual k: what so many records hold is no secret of any of them."""
+
+OutOption = Annotated[
+    str, typer.Option("-o", "--out", metavar="OUT", help="File to write; - is standard output.")
+]
+
+
+@expand_options
+def build(
+    *,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="File of records; - reads the standard input.")
+    ],
+    out: OutOption,
+    source: Annotated[
+        Literal["fanout", "wordnet", "embeddings"],
+        typer.Option("--from", help="What the tree is built from."),
+    ] = "fanout",
+    fanout: Annotated[
+        int | None,
+        typer.Option("--fanout", min=2, help=f"Most children of a node; {FANOUT} if not given."),
+    ] = None,
+    wordnet: Annotated[
+        str | None,
+        typer.Option(
+            "--wordnet",
+            metavar="PLACE",
+            help="Folder or .tar.gz of WordNet; looked for in the usual places if not given.",
+        ),
+    ] = None,
+    heads: Annotated[
+        bool,
+        typer.Option("--heads", help="Put phrases that WordNet lacks below their head noun."),
+    ] = False,
+    vectors: Annotated[
+        str | None,
+        typer.Option("--vectors", metavar="FILE", help="Word vectors: GloVe, word2vec or .npz."),
+    ] = None,
+    name_support: Annotated[
+        int | None,
+        typer.Option(
+            "--name-support",
+            metavar="N",
+            min=1,
+            help=f"Records an item needs to name a group; {NAME_SUPPORT} if not given.",
+        ),
+    ] = None,
+    never_name: Annotated[
+        str | None,
+        typer.Option("--never-name", metavar="FILE", help="Items that name no group, one a line."),
+    ] = None,
+    missing: MissingOption = "error",
+    reading: Reading,
+    force: ForceDataOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Build a tree over the items of a data file.
+
+    fanout: joins neighbours in the alphabet, so it serves best where names that sort together
+    belong together. wordnet: English nouns below their most frequent sense. embeddings: items
+    with like word vectors are joined.
+
+    Example: setveil taxonomy build visits.csv --fanout 4 -o tree.csv
+    """
+    given = {
+        "--fanout": fanout,
+        "--wordnet": wordnet,
+        "--heads": heads or None,
+        "--vectors": vectors,
+        "--name-support": name_support,
+        "--never-name": never_name,
+        "--missing": missing if missing != "error" else None,
+    }
+    _must_fit(source, given)
+    check_output(
+        out, "the tree", force=force, json=json, inputs=[data, vectors, wordnet, never_name]
+    )
+    with Progress(quiet=quiet) as progress:
+        progress("reading")
+        table = reading.read(data, quiet=quiet)
+        progress("building")
+        outside = None
+        if source == "wordnet":
+            tree, outside = _from_wordnet(
+                table, wordnet, missing=missing, heads=heads, vectors=vectors, quiet=quiet
+            )
+        elif source == "embeddings":
+            assert vectors is not None
+            named = _nameable(table, name_support or NAME_SUPPORT, never_name)
+            tree, outside = _from_vectors(
+                table, vectors, fanout or FANOUT, named, missing, quiet=quiet
+            )
+        else:
+            from setveil.core.taxonomy import Taxonomy
+
+            tree = Taxonomy.balanced(table.vocabulary.names, fanout=fanout or FANOUT)
+        if outside is not None:
+            _tell_outside(outside, quiet=quiet)
+        tree.write(out)
+    tell_written(tree, out, quiet=quiet, json=json, outside=outside)
+
+
+OPTIONS = {
+    "fanout": {"--fanout"},
+    "wordnet": {"--wordnet", "--heads", "--missing", "--vectors"},
+    "embeddings": {"--vectors", "--fanout", "--name-support", "--never-name", "--missing"},
+}
+
+
+def _must_fit(source: str, given: dict[str, Any]) -> None:
+    """Refuse options that would be passed over, and the absence of vectors."""
+    for name, value in given.items():
+        if value is not None and name not in OPTIONS[source]:
+            raise ParameterError(
+                f"{name} has no meaning for --from {source}",
+                fix=f"leave it out; {source} takes {', '.join(sorted(OPTIONS[source]))}",
+            )
+    if source == "wordnet" and given["--vectors"] and given["--missing"] != "nearest":
+        raise ParameterError(
+            "--vectors has no meaning for --from wordnet without --missing nearest",
+            fix="leave it out, or put unknown items beside similar ones with --missing nearest",
+        )
+    if source == "embeddings" and given["--vectors"] is None:
+        raise ParameterError(
+            "--from embeddings needs word vectors", fix="name their file by --vectors FILE"
+        )
+
+
+def _from_wordnet(
+    table: "TransactionTable",
+    place: str | None,
+    *,
+    missing: str,
+    heads: bool,
+    vectors: str | None,
+    quiet: bool,
+) -> tuple["Taxonomy", "MissingReport"]:
+    from setveil.io.embeddings import Vectors
+    from setveil.io.wordnet import WordNet, word_tree
+
+    records = _records(table)
+    tree, report = word_tree(
+        records,
+        WordNet.find(place),
+        missing=missing,
+        heads=heads,
+        records=records,
+        vectors=None if vectors is None else Vectors.read(vectors, terms=list(records)),
+    )
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    return tree, report.missing
+
+
+def _records(table: "TransactionTable") -> dict[str, int]:
+    """Return how many records hold each item of the vocabulary."""
+    return dict(zip(table.vocabulary.names, table.supports().tolist(), strict=True))
+
+
+def _tell_outside(report: "MissingReport", *, quiet: bool) -> None:
+    """Say what became of items that have no place of their own, and what follows from it."""
+    tell_missing(report, quiet=quiet)
+    if report.choice == "drop" and report.items:
+        say(
+            "The records still hold these items: give --missing drop to the commands that use "
+            "this tree, too.",
+            quiet=quiet,
+        )
+
+
+def _nameable(table: "TransactionTable", support: int, never: str | None) -> set[str]:
+    """Return the items after which groups may be named: frequent ones, and not the listed."""
+    import numpy as np
+
+    from setveil.io.item_lists import read_items
+
+    listed = set(read_items(never)) if never is not None else set()
+    counts = np.bincount(table.items, minlength=table.n_items)
+    names = table.vocabulary.names
+    return {names[i] for i in np.flatnonzero(counts >= support).tolist()} - listed
+
+
+def _from_vectors(
+    table: "TransactionTable",
+    file: str,
+    fanout: int,
+    named: Collection[str],
+    missing: str,
+    *,
+    quiet: bool,
+) -> tuple["Taxonomy", "MissingReport"]:
+    from setveil.io.embeddings import Vectors, embedding_tree
+
+    records = _records(table)
+    names = list(records)
+    vectors = Vectors.read(file, terms=names)
+    unknown = len(names) - int(vectors.of(names)[1].sum())
+    say(f"{len(names):,} items, with a vector: {len(names) - unknown:,}.", quiet=quiet)
+    say(f"Groups may be named after {len(named):,} of them.", quiet=quiet)
+    return embedding_tree(
+        names, vectors, fanout=fanout, named=named, missing=missing, records=records
+    )
+
+
+def tell_written(
+    tree: "Taxonomy",
+    out: str,
+    *,
+    quiet: bool,
+    json: bool,
+    outside: "MissingReport | None" = None,
+) -> None:
+    """Say how large the tree is that was written, and where."""
+    warn_of_formulas(tree.names, out)
+    if json:
+        size = {"nodes": len(tree), "leaves": tree.n_leaves, "height": tree.height}
+        emit({"file": out, **size, **({"missing": outside.as_dict()} if outside else {})})
+    elif out != STDOUT:
+        say(f"{tree!r} written to {out}", quiet=quiet)
+
 
 taxonomy_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 taxonomy_app.command()(build)
@@ -40,32 +271,47 @@ def taxonomy() -> None:
     """Build, check or convert a tree of items."""
 
 
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="File of a tree; - reads the standard input.")
-]
-TreeFormatOption = Annotated[
-    Literal["edges", "paths", "nodes", "obo", "amnesia"] | None,
-    typer.Option("--format", help="Format of FILE; guessed when not given."),
-]
-IdOption = Annotated[str | None, typer.Option("--id", help="Column of ids in a table of nodes.")]
-NameOption = Annotated[
-    str | None, typer.Option("--name", help="Column of names in a table of nodes.")
-]
-ParentOption = Annotated[
-    str | None, typer.Option("--parent", help="Column of parents in a table of nodes.")
-]
-DelimiterOption = Annotated[
-    str | None, typer.Option("--delimiter", help="What stands between columns; guessed.")
-]
-HeaderOption = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether line 1 names the columns.")
-]
+@dataclass(frozen=True, kw_only=True)
+class TreeFile:
+    """The options that say where a tree is, and how it is written."""
+
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="File of a tree; - reads the standard input.")
+    ]
+    # fmt: off
+    format: Annotated[Literal["edges", "paths", "nodes", "obo", "amnesia"] | None,
+        option("--format", None, "Format of FILE; guessed when not given.")] = None
+    id: Annotated[str | None,
+        option("--id", None, "Column of ids in a table of nodes.")] = None
+    name: Annotated[str | None,
+        option("--name", None, "Column of names in a table of nodes.")] = None
+    parent: Annotated[str | None,
+        option("--parent", None, "Column of parents in a table of nodes.")] = None
+    parents: ParentsOption = "error"
+    delimiter: Annotated[str | None,
+        option("--delimiter", None, "What stands between columns; guessed.")] = None
+    header: Annotated[bool | None,
+        option("--header/--no-header", None, "Whether line 1 names the columns.")] = None
+    # fmt: on
+
+    def read(self, *, quiet: bool) -> tuple["Taxonomy", "TaxonomyReport"]:
+        """Read the tree, and say what had to be guessed and tidied up."""
+        from setveil.io.taxonomy_files import read_taxonomy
+
+        options = dict(vars(self))
+        if self.delimiter in {"\\t", "tab"}:  # what a shell can pass without effort
+            options["delimiter"] = "\t"
+        tree, report = read_taxonomy(options.pop("file"), **options)
+        for sentence in report.sentences():
+            say(sentence, quiet=quiet)
+        return tree, report
 
 
 @taxonomy_app.command()
+@expand_options
 def check(
     *,
-    file: FileArgument,
+    tree_file: TreeFile,
     data: Annotated[
         str | None,
         typer.Option("--data", metavar="DATA", help="Records whose items must be in the tree."),
@@ -78,13 +324,6 @@ def check(
             help="How DATA is laid out, as `setveil inspect --save-layout` wrote it.",
         ),
     ] = None,
-    format: TreeFormatOption = None,
-    id: IdOption = None,
-    name: NameOption = None,
-    parent: ParentOption = None,
-    parents: ParentsOption = "error",
-    delimiter: DelimiterOption = None,
-    header: HeaderOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -95,20 +334,10 @@ def check(
 
     Example: setveil taxonomy check tree.csv --data visits.csv
     """
-    only_one_stdin(file, data)
+    only_one_stdin(tree_file.file, data)
     with Progress(quiet=quiet) as progress:
         progress("reading")
-        tree, report = _read(
-            file,
-            quiet=quiet,
-            format=format,
-            id=id,
-            name=name,
-            parent=parent,
-            parents=parents,
-            delimiter=delimiter,
-            header=header,
-        )
+        tree, report = tree_file.read(quiet=quiet)
         facts = _facts(tree, report)
         if data is not None:
             table = Reading.of({"layout": data_layout}).read(data, quiet=quiet)
@@ -124,9 +353,9 @@ def check(
 
 
 @taxonomy_app.command()
+@expand_options
 def export(
     *,
-    file: FileArgument,
     out: OutOption,
     to: Annotated[
         Literal["arx", "edges"],
@@ -135,14 +364,8 @@ def export(
     names: Annotated[
         bool, typer.Option("--names", help="Show nodes by name, not by id, in ARX's hierarchy.")
     ] = False,
-    format: TreeFormatOption = None,
-    id: IdOption = None,
-    name: NameOption = None,
-    parent: ParentOption = None,
-    parents: ParentsOption = "error",
-    delimiter: DelimiterOption = None,
-    header: HeaderOption = None,
-    force: ForceOption = False,
+    tree_file: TreeFile,
+    force: ForceDataOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -150,39 +373,18 @@ def export(
 
     Example: setveil taxonomy export tree.csv -o hierarchy.csv
     """
-    must_be_writable(out, force=force, json=json, inputs=[file])
+    check_output(out, "the tree", force=force, json=json, inputs=[tree_file.file])
     if names and to != "arx":
         raise ParameterError("--names is for ARX's hierarchy", fix="leave it out")
     with Progress(quiet=quiet) as progress:
         progress("reading")
-        tree, _ = _read(
-            file,
-            quiet=quiet,
-            format=format,
-            id=id,
-            name=name,
-            parent=parent,
-            parents=parents,
-            delimiter=delimiter,
-            header=header,
-        )
+        tree, _ = tree_file.read(quiet=quiet)
         progress("writing")
         if to == "arx":
             tree.write_arx(out, names=names)
         else:
             tree.write(out)
     tell_written(tree, out, quiet=quiet, json=json)
-
-
-def _read(file: str, *, quiet: bool, **options: Any) -> tuple["Taxonomy", "TaxonomyReport"]:
-    from setveil.io.taxonomy_files import read_taxonomy
-
-    if options["delimiter"] in {"\\t", "tab"}:  # what a shell can pass without effort
-        options["delimiter"] = "\t"
-    tree, report = read_taxonomy(file, **options)
-    for sentence in report.sentences():
-        say(sentence, quiet=quiet)
-    return tree, report
 
 
 def _tell_lack(table: "TransactionTable", missing: list[str], *, quiet: bool) -> None:

@@ -4,15 +4,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.data_output import (
+from setveil.cli.options import (
     STDOUT,
     ForceDataOption,
     ToOption,
+    expand_options,
     must_be_writable,
     write_table,
 )
 from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, print_table, say
-from setveil.cli.reading import Reading, reads_records
+from setveil.cli.reading import Reading
 from setveil.core.errors import InfeasibleError, ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from setveil.text.topics import Topics
 
 
-@reads_records
+@expand_options
 def topics(
     *,
     data: Annotated[

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.engines import PlaceOption, check_place, spark_named
-from setveil.cli.inputs import release_directory
+from setveil.cli.options import PlaceOption, check_place, release_directory, spark_named
 from setveil.cli.output import (
     UNDECIDED,
     VIOLATED,
@@ -22,7 +21,7 @@ from setveil.cli.sensitive import warn_of_variants
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
@@ -70,6 +69,7 @@ def verify(
 
     Example: setveil verify release --guarantee k-anonymity:k=10
     """
+    from setveil.guarantee.naming import written
     from setveil.release.content import content_of
     from setveil.release.fitness import fitness_of
     from setveil.release.store import load_release, remove_leftovers
@@ -98,7 +98,7 @@ def verify(
             content = content_of(published)
             near = _variants(asked, _published_names(directory, published))
     warn_of_variants(near, "published name")
-    verdict_code = _exit_code([verdict for _, verdict in verdicts])
+    verdict_code = exit_code([verdict for _, verdict in verdicts])
     code = verdict_code or (0 if fitness.fit else UNFIT)
     if json:
         emit(
@@ -117,7 +117,7 @@ def verify(
         )
     elif not quiet or code != 0:
         for each, verdict in verdicts:
-            _print(each, verdict)
+            print_verdict(written(each, shown=LISTED), verdict)
         if content.sentence:
             echo(content.sentence)
         for sentence in fitness.sentences():
@@ -185,7 +185,7 @@ def _asked(directory: "Path", specs: list[str] | None) -> list["Guarantee"]:
     return [from_manifest(promise["name"], promise["params"])]
 
 
-def _exit_code(verdicts: list["Verdict"]) -> int:
+def exit_code(verdicts: "Sequence[Verdict]") -> int:
     """Return 1 if anything is certainly violated, else 3 if anything is open, else 0."""
     if any(verdict.exact and not verdict.holds for verdict in verdicts):
         return VIOLATED
@@ -195,9 +195,13 @@ def _exit_code(verdicts: list["Verdict"]) -> int:
 def _as_json(guarantee: "Guarantee", verdict: "Verdict") -> dict[str, Any]:
     from setveil.core.registry import name_of
 
+    named = {"guarantee": name_of(type(guarantee)), "params": guarantee.params()}
+    return named | verdict_json(verdict)
+
+
+def verdict_json(verdict: "Verdict") -> dict[str, Any]:
+    """Return a verdict with its witnesses as JSON."""
     return {
-        "guarantee": name_of(type(guarantee)),
-        "params": guarantee.params(),
         "holds": verdict.holds,
         "exact": verdict.exact,
         "reason": verdict.reason,
@@ -215,22 +219,17 @@ def _as_json(guarantee: "Guarantee", verdict: "Verdict") -> dict[str, Any]:
     }
 
 
-def _print(guarantee: "Guarantee", verdict: "Verdict") -> None:
-    from setveil.guarantee.naming import written
-
+def print_verdict(name: str, verdict: "Verdict", *, rows: bool = False) -> None:
+    """Print the answer and the first witnesses: bags of items, or rows of a table."""
     state = "holds" if verdict.holds else "VIOLATED"
     if not verdict.exact:
         state = "not decided exactly"
-    echo(f"{written(guarantee, shown=LISTED)}  {state}: {verdict.reason}")
+    echo(f"{name}  {state}: {verdict.reason}")
     for witness in verdict.witnesses[:SHOWN]:
-        counts = Counter(witness.items)
-        items = ", ".join(
-            f"{count}× {item}" if count > 1 else item for item, count in counts.items()
-        )
+        counts = [(item, 1) for item in witness.items] if rows else Counter(witness.items).items()
+        items = ", ".join(f"{count}× {item}" if count > 1 else item for item, count in counts)
         follows = "" if witness.consequent is None else f" → {witness.consequent}"
-        echo(
-            f"  {{{items or 'no items'}}}{follows}: {witness.support:,}, "
-            f"required {witness.required}"
-        )
+        support = "" if rows and not witness.support else f"{witness.support:,}, "
+        echo(f"  {{{items or 'no items'}}}{follows}: {support}required {witness.required}")
     if len(verdict.witnesses) > SHOWN:
         echo(f"  ... {len(verdict.witnesses) - SHOWN} more with --json")

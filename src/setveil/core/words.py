@@ -10,8 +10,9 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +70,25 @@ def json_text(content: object, *, indent: int | None = None) -> str:
     {"né": "HIV\u200b"}
     """
     return visible_lines(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
+
+
+def plain_json(value: Any) -> Any:  # noqa: ANN401  (JSON)
+    """Return a value as JSON holds it: no NumPy, no infinite numbers, the rest as text.
+
+    >>> plain_json({"a": float("inf"), "b": (1, {2})})
+    {'a': None, 'b': [1, '{2}']}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain_json(inner) for key, inner in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain_json(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
 
 
 def _shown_or_written_out(found: re.Match[str]) -> str:

@@ -27,7 +27,7 @@ from setveil.core.words import (
 )
 from setveil.release.manifest import VERSION as RELEASE_VERSION
 from setveil.release.public_folder import MARK
-from setveil.report.audit_runs import measure_rows
+from setveil.report.summary import measure_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

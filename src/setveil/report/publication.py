@@ -20,7 +20,6 @@ from setveil.release.public_folder import (
     write_folder,
 )
 from setveil.release.store import load_manifest, load_release
-from setveil.report.audit_markdown import escaped
 from setveil.report.certificate import (
     ANSWERS,
     STATEMENT,
@@ -30,6 +29,7 @@ from setveil.report.certificate import (
     instructions,
     render_certificate,
 )
+from setveil.report.markdown import escaped
 
 if TYPE_CHECKING:
     import os

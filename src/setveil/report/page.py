@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from setveil import __version__
 from setveil.audit.adversaries import without_folders
-from setveil.audit.frontier import NARROW, frontier, is_drawn, series_of
+from setveil.audit.frontier import NARROW, frontier, series_of
 from setveil.audit.results import DO_NOT, DONE, NOT_DECIDED, PUBLISH, WITH_CARE
 from setveil.core import charts
 from setveil.core.errors import ParameterError
 from setveil.core.registry import entries
 from setveil.core.words import NOT_APPLICABLE, about, kept, lost, number, plural, visible
-from setveil.report.audit_charts import successes
-from setveil.report.audit_runs import best_first, describe, value_words
-from setveil.report.first_screen import first_screen, nearest
-from setveil.report.released import Shown, look_into
+from setveil.report.figures import figures_of, known_items
+from setveil.report.release_tables import Shown, look_into
+from setveil.report.summary import best_first, describe, first_screen, nearest, value_words
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    from jinja2 import Environment
     from markupsafe import Markup
 
     from setveil.audit import AuditResult, RunRecord
-    from setveil.report.first_screen import RiskRow
+    from setveil.report.summary import RiskRow
 
 LOOKS = {PUBLISH: "good", WITH_CARE: "care", DO_NOT: "bad", NOT_DECIDED: "open"}
 """The colour of each answer."""
@@ -131,9 +131,9 @@ def render_audit(
     )
 
 
-def _source(pages: Any, name: str) -> str:  # noqa: ANN401  (jinja2 is loaded late)
-    text: str = pages.loader.get_source(pages, name)[0]
-    return text
+def _source(pages: Environment, name: str) -> str:
+    assert pages.loader is not None
+    return pages.loader.get_source(pages, name)[0]
 
 
 # --- the first screen -----------------------------------------------------------------------------
@@ -279,47 +279,10 @@ def _drawings(result: AuditResult) -> dict[str, Markup | str]:
     return {name: drawn.get(name, "") for name in ("frontier", "narrow", "unique")}
 
 
-def figures_of(result: AuditResult, *, links: bool = True) -> dict[str, dict[str, Any]]:
-    """Return the pictures of an audit by name, as Vega-Lite specifications.
-
-    ``frontier``: all runs by loss and risk; ``attacks``: what each adversary got from the
-    recommended run, or from the closest one; ``unique``: how many original records stand
-    alone. A picture that would be empty is left out. With `links` the points of the frontier
-    lead to the releases on the page.
-
-    >>> from setveil.audit import AuditResult
-    >>> figures_of(AuditResult(title="a", runs=()))
-    {}
-    """
-    specs: dict[str, dict[str, Any]] = {}
-    if any(map(is_drawn, result.runs)):
-        specs["frontier"] = frontier(result, links=links)
-    focus = result.chosen or nearest(result)
-    if focus is not None and focus.worst is not None:
-        specs["attacks"] = successes(focus.adversaries)
-    known = _known(result)
-    if known:
-        values = [{"x": str(m), "y": share, "label": lost(share)} for m, share in known.items()]
-        specs["unique"] = charts.bars(
-            values, x_title="items known about a person", y_title="records alone"
-        )
-    return specs
-
-
-def _known(result: AuditResult) -> dict[int, float]:
-    """Return for one, two, … known items the share of records that they single out."""
-    found = {}
-    for m in range(1, 11):
-        share = result.profile.get(f"unique_{m}")
-        if share is not None:
-            found[m] = float(share)
-    return found
-
-
 def _unique(result: AuditResult) -> list[list[Any]]:
     rows = []
     profile = result.profile
-    for m, share in _known(result).items():
+    for m, share in known_items(result).items():
         low, high = profile.get(f"unique_{m}_low"), profile.get(f"unique_{m}_high")
         sure = profile.get(f"unique_{m}_exact", True) or low is None or high is None
         rows.append([m, about(share) + ("" if sure else f", {kept(low)} to {lost(high)} at 95%")])

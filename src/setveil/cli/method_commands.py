@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from setveil.cli.options import set_parameters, single_command
 from setveil.core.params import in_json
 
 if TYPE_CHECKING:
@@ -120,12 +121,9 @@ def command_of(
     arguments = [p for p in shared if p.default is p.empty]
     options = [p for p in shared if p.default is not p.empty]
     parameters = [*arguments, *own, *options]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    set_parameters(command, parameters)
     command.__doc__ = f"{entry.summary}\n\nPaper: {entry.paper}."
-    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     shown = f" --{names[0].replace('_', '-')} {own[0].default}" if own else ""
     usual = usual_values(entry.target)
     shown += "".join(f" --{name.replace('_', '-')} {value}" for name, value in usual.items())
-    app.command(entry.name, epilog=example(shown))(command)
-    return typer.main.get_command(app)
+    return single_command(entry.name, command, epilog=example(shown))

@@ -8,8 +8,7 @@ from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from setveil.core.words import people, sentence, visible, won
-from setveil.report.audit_runs import best_first, called, describe, value_words
-from setveil.report.first_screen import first_screen, nearest
+from setveil.report.summary import best_first, called, describe, first_screen, nearest, value_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

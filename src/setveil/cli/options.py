@@ -1,0 +1,417 @@
+"""Options that several commands share: what they read, where they write, what runs the work.
+
+A group of options is a dataclass whose fields are the options. A command with a parameter of that
+class, decorated with :func:`expand_options`, has all of them and gets them as one value.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from setveil.cli.output import say
+from setveil.core.errors import InputError, ParameterError, ReleaseError
+from setveil.core.words import is_formula, plural
+
+if TYPE_CHECKING:
+    from setveil.core.missing_items import MissingReport
+    from setveil.core.table import TransactionTable
+    from setveil.core.taxonomy import Taxonomy
+    from setveil.engine.local import Engine
+    from setveil.engine.spark import Spark
+
+STDIN = STDOUT = "-"
+PLAIN: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+}
+"""Settings of typer without rich's help texts, which double the time of `setveil --help`."""
+MOST_WORKERS = 1000
+"""More processes than any machine has use for."""
+MISSING_HELP = (
+    "Items that are not in the tree: refuse them, drop them from the records, put each beside the "
+    "most similar item, or attach them to the root."
+)
+
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="TEXT", help="What separates fields; also tab or space."),
+]
+TaxonomyOption = Annotated[
+    str | None, typer.Option("--taxonomy", metavar="FILE", help="Tree of the items.")
+]
+MissingOption = Annotated[
+    Literal["error", "drop", "nearest", "attach-to-root"],
+    typer.Option("--missing", help=MISSING_HELP),
+]
+ParentsOption = Annotated[
+    Literal["error", "first"],
+    typer.Option("--parents", help="What to do with a node that has several parents."),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn at random."),
+]
+
+
+def option(flag: str, metavar: str | None, text: str, **bounds: Any) -> Any:
+    """Return an option of a group; `bounds` are ``min`` and ``max``."""
+    return typer.Option(flag, metavar=metavar, help=text, **bounds)
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the fields of each group of options in place of the group.
+
+    A field that the command declares itself as well is left to the command.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Draw:
+    ...     size: int
+    ...     seed: int | None = None
+    >>> @expand_options
+    ... def sample(*, data: str, draw: Draw) -> None:
+    ...     print(data, draw)
+    >>> inspect.signature(sample)
+    <Signature (*, data: str, size: int, seed: int | None = None)>
+    >>> sample(data="visits.csv", size=3)
+    visits.csv Draw(size=3, seed=None)
+    """
+    own = list(inspect.signature(command).parameters.values())
+    declared = {parameter.name for parameter in own}
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in own:
+        kind = parameter.annotation
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            parameters.append(parameter)
+            continue
+        options = [each for each in fields(kind) if each.name not in declared]
+        groups[parameter.name] = (kind, [each.name for each in options])
+        parameters += [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if each.default is MISSING else each.default,
+                annotation=each.type,
+            )
+            for each in options
+        ]
+
+    @wraps(command)
+    def expanded(*args: Any, **values: Any) -> None:
+        for name, (kind, members) in groups.items():
+            given = {each: values.pop(each) for each in members if each in values}
+            values[name] = kind(**given)
+        command(*args, **values)
+
+    # Required ones first, wherever their group stands.
+    set_parameters(expanded, sorted(parameters, key=lambda each: each.default is not each.empty))
+    return expanded
+
+
+def set_parameters(command: Any, parameters: "list[inspect.Parameter]") -> None:
+    """Let a command have these parameters, as typer sees it."""
+    command.__signature__ = inspect.Signature(parameters)
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+
+
+def single_command(name: str, command: Callable[..., None], **settings: Any) -> Any:
+    """Return a command as typer runs it, with a plain help: rich doubles the time it takes."""
+    app = typer.Typer(**PLAIN)
+    app.command(name, **settings)(command)
+    return typer.main.get_command(app)
+
+
+# --- what is read -------------------------------------------------------------------------------
+
+
+def read_taxonomy(
+    file: str, *, parents: Literal["error", "first"] = "error", quiet: bool = False
+) -> "Taxonomy":
+    """Read a tree and say on stderr what was guessed, added and dropped."""
+    from setveil.io import taxonomy_files
+
+    tree, report = taxonomy_files.read_taxonomy(file, parents=parents)
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    return tree
+
+
+def only_one_stdin(*files: str | None) -> None:
+    """Refuse to read two things from the one standard input."""
+    if sum(file == STDIN for file in files) > 1:
+        raise ParameterError("only one input can be -, the standard input", fix="name a file")
+
+
+def must_be_free(
+    path: Path,
+    *,
+    force: bool,
+    inputs: Iterable[str | Path | None] = (),
+) -> None:
+    """Refuse, before any work, to write over something that is there or where nothing can be.
+
+    `inputs` are the files and folders that the command reads: no file of theirs is replaced,
+    whatever `force` says, and neither is a private key.
+
+    >>> must_be_free(Path("nowhere/out"), force=False)
+    Traceback (most recent call last):
+    setveil.core.errors.ReleaseError: nowhere: there is no such directory. To fix: make it first.
+    """
+    where = str(path)
+    must_have_directory(path)
+    if not path.exists():
+        return
+    if path.is_dir():
+        raise ReleaseError(
+            "this is a directory, but a file will be written", where=where, fix="name another"
+        )
+    must_not_be_read(path, inputs)
+    if not force:
+        raise ReleaseError(
+            "it exists already",
+            where=where,
+            fix="choose another name, or replace it with --force",
+        )
+    from setveil.release.store import is_key
+
+    if is_key(path):
+        raise ReleaseError(
+            "this is a private key, without which nobody can measure its release",
+            where=where,
+            fix="name another file",
+        )
+
+
+def must_have_directory(path: Path) -> None:
+    """Refuse a place in a directory that is not there."""
+    if not path.parent.is_dir():
+        raise ReleaseError(
+            "there is no such directory", where=str(path.parent), fix="make it first"
+        )
+
+
+def must_not_be_read(path: Path, inputs: Iterable[str | Path | None]) -> None:
+    """Refuse to replace a file that the command reads, alone or as one of a folder."""
+    if any(_holds(given, path) for given in inputs):
+        raise ReleaseError(
+            "it would replace a file that this command reads",
+            where=str(path),
+            fix="name another file",
+        )
+
+
+def _holds(given: str | Path | None, path: Path) -> bool:
+    """Tell whether an input is this file, or a folder that it lies in."""
+    if given is None or str(given) == STDIN:
+        return False
+    place = path.resolve()
+    return Path(given).resolve() in {place, *place.parents}
+
+
+def release_directory(release: str) -> Path:
+    """Return the directory of a release, or say what it should have been.
+
+    Of a folder for recipients it is the one inside.
+    """
+    from setveil.release.public_folder import find_release
+
+    path = Path(release)
+    if not path.is_dir():
+        what = "it is no directory" if path.exists() else "there is no such directory"
+        raise InputError(
+            what, where=release, fix="name the directory that `setveil anonymize -o` wrote"
+        )
+    return find_release(path)
+
+
+def tell_missing(report: "MissingReport", *, k: int | None = None, quiet: bool) -> None:
+    """Say what was done with items outside the tree, before a release is made with it."""
+    for sentence in report.sentences():
+        say(sentence, quiet=quiet)
+    if warning := report.warning(k=k):
+        say(warning)  # with --quiet too: it is a warning
+
+
+def recall_missing(report: "MissingReport", *, quiet: bool) -> None:
+    """Say in short what was done with items outside the tree of a release that was made before."""
+    for sentence in report.sentences(limit=0):
+        say(sentence, quiet=quiet)
+    if report.choice == "drop" and report.items:
+        say("All figures are about the records without these items.", quiet=quiet)
+
+
+def note_added_leaves(given: "Taxonomy", used: "Taxonomy", *, quiet: bool) -> None:
+    """Say what the leaf counts of a release tell, where items are no leaves of the given tree."""
+    added = used.n_leaves - given.n_leaves
+    if added > 0:
+        say(
+            f"Items that are categories of the tree, or not in it: the leaf counts of the release "
+            f"grow by {added:,}, which tells those who have the tree that such items occur.",
+            quiet=quiet,
+        )
+
+
+# --- what runs the work -------------------------------------------------------------------------
+
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="What runs the parts of the work: local, loopback, spark or spark://host:port.",
+    ),
+]
+PlaceOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="Where the records are: local, spark or spark://host:port.",
+    ),
+]
+KNOWN = "local, loopback, spark or spark://host:port"
+
+
+def check_engine(name: str) -> None:
+    """Refuse a name that is no engine, before any work.
+
+    >>> check_engine("dask")
+    Traceback (most recent call last):
+    setveil.core.errors.ParameterError: 'dask' is no engine. To fix: use local, loopback, spark or \
+spark://host:port.
+    """
+    if name not in {"local", "loopback", "spark"} and not name.startswith("spark://"):
+        raise ParameterError(f"{name!r} is no engine", fix=f"use {KNOWN}")
+
+
+def check_place(name: str) -> None:
+    """Refuse a name that is no place for whole pieces of work: loopback only runs a method's parts.
+
+    >>> check_place("loopback")
+    Traceback (most recent call last):
+    setveil.core.errors.ParameterError: 'loopback' is an engine of `setveil anonymize` only. \
+To fix: use local, spark or spark://host:port.
+    """
+    check_engine(name)
+    if name == "loopback":
+        raise ParameterError(
+            "'loopback' is an engine of `setveil anonymize` only",
+            fix="use local, spark or spark://host:port",
+        )
+
+
+def engine_named(name: str, seed: int | None = None) -> "Engine":
+    """Return the engine of this name; `seed` is that of loopback's random order."""
+    check_engine(name)
+    if name == "loopback":
+        from setveil.engine import Loopback
+
+        return Loopback(seed=seed or 0)
+    from setveil.engine import Local
+
+    return spark_named(name) or Local()
+
+
+def spark_named(name: str) -> "Spark | None":
+    """Return the Spark engine of this name, or None for another engine's name."""
+    if not name.startswith("spark"):
+        return None
+    from setveil.engine.spark import Spark
+
+    return Spark() if name == "spark" else Spark(master=name)
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+CELLS = frozenset({"basket", "long", "one-hot"})
+"""Formats whose text files people open in spreadsheets."""
+
+OutDataOption = Annotated[
+    str,
+    typer.Option("-o", "--out", metavar="OUT", help="File of records to write; - is stdout."),
+]
+ToOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        help="Format of OUT, as for --format; by its ending when not given.",
+    ),
+]
+ForceDataOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+
+
+def check_output(
+    out: str, what: str, *, force: bool, json: bool, inputs: Iterable[str | Path | None] = ()
+) -> None:
+    """Refuse, before any work, a file that cannot be written, and two results on one stream."""
+    if out != STDOUT:
+        must_be_free(Path(out), force=force, inputs=inputs)
+    elif json:
+        raise ParameterError(
+            f"{what} and --json cannot both go to standard output", fix="name a file with -o"
+        )
+
+
+def must_be_writable(
+    out: str,
+    *,
+    to: str | None,
+    force: bool,
+    json: bool,
+    inputs: Iterable[str | None] = (),
+) -> None:
+    """Refuse, before any work, an output that could not be written in the end.
+
+    >>> must_be_writable("-", to="jsonl", force=False, json=True)
+    Traceback (most recent call last):
+    setveil.core.errors.ParameterError: the records and --json cannot both go to standard output. \
+To fix: name a file with -o.
+    """
+    from setveil.io.writers import format_for
+
+    format_for(out, to)
+    check_output(out, "the records", force=force, json=json, inputs=inputs)
+
+
+def write_table(table: "TransactionTable", out: str, *, to: str | None) -> None:
+    """Write the records; the file appears whole or not at all."""
+    from setveil.io.writers import format_for, write
+
+    write(table, out, to)
+    if format_for(out, to) in CELLS and ".parquet" not in Path(out).suffixes:
+        warn_of_formulas(table.vocabulary.names, out)
+
+
+def warn_of_formulas(texts: "Iterable[str]", out: str | Path) -> None:
+    """Say, with --quiet too, which cells of a file of data a spreadsheet may run.
+
+    Data is written as it is, so that it can be read again: nothing is put before such a cell.
+    """
+    from setveil.core.words import some
+
+    found = list(dict.fromkeys(filter(is_formula, texts)))
+    if found:
+        one = len(found) == 1
+        say(
+            f"warning: {plural(len(found), 'name')} in {out} {'begins' if one else 'begin'} like a "
+            f"formula: {some(found)}. A spreadsheet may run {'it' if one else 'them'}: import the "
+            "columns as text, or write .jsonl or .parquet."
+        )
+
+
+def warn_of_published_formulas(folder: Path) -> None:
+    """Say which terms of a folder for recipients a spreadsheet may run."""
+    import polars as pl
+
+    from setveil.release.export import TERMS
+
+    terms = pl.read_csv(folder / f"{TERMS}.csv", infer_schema=False)["term"].drop_nulls()
+    warn_of_formulas(terms.to_list(), folder / "data")

@@ -15,7 +15,7 @@ from tests.reference import disassociation as reference
 from benchmarks.nouns import noun_datasets
 from benchmarks.row import Row, timed
 from setveil.anonymize import Disassociate, SafeDisassociate
-from setveil.anonymize.cluster_chunks import chunk_clusters
+from setveil.anonymize.disassociation.cluster_chunks import chunk_clusters
 from setveil.attack import ABA, Prior, SemanticPrior
 from setveil.engine import Local
 from setveil.io.embeddings import Vectors

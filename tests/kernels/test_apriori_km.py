@@ -12,10 +12,18 @@ from tests.strategies import occurring, tables_with_taxonomy
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import AprioriKm
-from setveil.anonymize.apriori_km import Records, raise_rare
 from setveil.anonymize.base import leaf_rows
-from setveil.kernels.apriori_km import probe, probing_is_cheaper, rows_of_ranks, scan, sort_found
-from setveil.kernels.raise_km import cheapest_ancestors, pop, push
+from setveil.anonymize.km.apriori_kernels import (
+    cheapest_ancestors,
+    pop,
+    probe,
+    probing_is_cheaper,
+    push,
+    rows_of_ranks,
+    scan,
+    sort_found,
+)
+from setveil.anonymize.km.apriori_km import Records, raise_rare
 
 
 class Data:

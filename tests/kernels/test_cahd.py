@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from tests.reference import cahd as reference
 
 from setveil import TransactionTable
+from setveil.anonymize.groups.kernels import band_groups, spread_groups
 from setveil.core.table import canonical_order
-from setveil.kernels.anatomy import spread_groups
-from setveil.kernels.cahd import band_groups
 from setveil.release.grouping import split_rows
 
 ORDINARY, SENSITIVE = "abcdef", "STUV"

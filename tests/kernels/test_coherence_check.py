@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setveil.kernels.coherence_check import frequent_secret
+from setveil.guarantee.coherence_kernels import frequent_secret
 
 WIDTH = 4
 

@@ -10,8 +10,8 @@ from tests.strategies import occurring, tables_with_taxonomy
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import DirectKm
 from setveil.anonymize.base import leaf_rows
-from setveil.anonymize.direct_km import _Expanded
-from setveil.kernels.count_tree import rare_below, records_of, with_ancestors
+from setveil.anonymize.km.cut_kernels import rare_below, records_of, with_ancestors
+from setveil.anonymize.km.direct_km import _Expanded
 
 
 def first_rare(trie, path, k, rank, hidden):

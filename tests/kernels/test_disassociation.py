@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import disassociation as plain
 
-from setveil.kernels.disassociation import (
+from setveil.anonymize.disassociation.cluster_kernels import horizontal_partition, share_terms
+from setveil.anonymize.disassociation.safe_kernels import safe_clusters
+from setveil.kernels.vertical_partition import (
     TERM_CHUNK,
     partition_clusters,
     vertical_partition,
 )
-from setveil.kernels.horizontal_partition import horizontal_partition
-from setveil.kernels.joint_clusters import share_terms
-from setveil.kernels.safe_disassociation import safe_clusters
 
 ITEMS = 8
 NONE = np.zeros(0, dtype=np.int64)

@@ -10,7 +10,8 @@ from tests.reference import fimi as reference
 
 from setveil.core import table
 from setveil.core.table import TransactionTable, grouped_pairs, number_in_place
-from setveil.kernels.fimi import CLEAN, TOO_LARGE, parse_lines, rank_rows
+from setveil.io.kernels import CLEAN, TOO_LARGE, parse_lines
+from setveil.kernels.rows import rank_rows
 
 SIGNS = st.sampled_from([b"0", b"1", b"7", b"42", b" ", b"\t", b"\n", b"\r\n", b"\r", b"x", b"-"])
 CLEAN_LINES = st.lists(st.lists(st.integers(0, 10**18 - 1), max_size=6), max_size=8)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import gather as plain
 
-from setveil.kernels import exchange as exchange_kernels
-from setveil.kernels import gather as kernels
+from setveil.anonymize.k_anonymity import gather_kernels as exchange_kernels
+from setveil.anonymize.k_anonymity import gather_kernels as kernels
 
 MAX_NODES = 9
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.km import supports
 
-from setveil.kernels.km_check import FOUND, SETS, STEPS, keep_rarest, rare_itemsets
+from setveil.guarantee.km_kernels import FOUND, SETS, STEPS, keep_rarest, rare_itemsets
 
 FREE = np.iinfo(np.int64).max
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.coherence import all_moles, greedy_hits, minimal
 
-from setveil.kernels.moles import COMPLETE, STOPPED, hit_all, minimal_moles
+from setveil.anonymize.coherence.mole_kernels import COMPLETE, STOPPED, hit_all, minimal_moles
 
 PLENTY = 10**9
 

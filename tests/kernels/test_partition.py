@@ -12,7 +12,7 @@ from tests.strategies import tables_with_taxonomy
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Partition
-from setveil.kernels.partition import balance
+from setveil.anonymize.k_anonymity.partition_kernels import balance
 from setveil.measure import ggd_exact
 
 

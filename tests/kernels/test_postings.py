@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setveil.kernels.postings import count_words, ones, pair_counts, place_words
+from setveil.relatedness.posting_kernels import count_words, ones, pair_counts, place_words
 
 
 def joined(lists):

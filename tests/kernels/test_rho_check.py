@@ -9,10 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import rho as reference
 
-from setveil.guarantee.rho_rules import build_index
-from setveil.kernels.rho_check import Marks, count_pairs, count_without, reserve
-from setveil.kernels.rho_rows import bit_rows, merge_rows, transpose
-from setveil.kernels.rho_search import (
+from setveil.guarantee.rho_kernels import (
     CHOSEN,
     DONE,
     FOUND,
@@ -21,9 +18,17 @@ from setveil.kernels.rho_search import (
     TOTAL,
     WITHOUT,
     Frames,
+    Marks,
+    bit_rows,
+    count_pairs,
+    count_without,
+    merge_rows,
+    reserve,
     search,
     sort_numbers,
+    transpose,
 )
+from setveil.guarantee.rho_rules import build_index
 
 WIDTH = 6
 row_lists = st.lists(st.sets(st.integers(0, WIDTH - 1)), max_size=30)

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import rho as reference
 
-from setveil.kernels.closed_antecedents import search
-from setveil.kernels.rho_oracle import (
+from setveil.anonymize.rho.rule_kernels import (
     BROKEN,
     LIMIT,
     SAFE,
@@ -21,11 +20,11 @@ from setveil.kernels.rho_oracle import (
     TokenRows,
     contains,
     covering,
-    grown,
     holds,
     minimised,
+    search,
 )
-from setveil.kernels.suppress_test import (
+from setveil.anonymize.rho.suppress_kernels import (
     hitting,
     merged,
     projected,
@@ -33,6 +32,7 @@ from setveil.kernels.suppress_test import (
     rules_of_size,
     transposed,
 )
+from setveil.kernels.rows import ensure_room
 
 WIDTH = 6
 CONSEQUENT = WIDTH  # what the rows are about, where it is no token of theirs
@@ -309,6 +309,6 @@ def test_containment(rows, dead):
 
 def test_growing():
     short = np.arange(3, dtype=np.int32)
-    assert grown(short, 3).tolist() == [0, 1, 2]
-    longer = grown(short, 10)
+    assert ensure_room(short, 3).tolist() == [0, 1, 2]
+    longer = ensure_room(short, 10)
     assert (len(longer) >= 10, longer[:3].tolist()) == (True, [0, 1, 2])

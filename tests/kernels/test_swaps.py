@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import selection as reference
 
-from setveil.kernels.swaps import swap_towards
+from setveil.text.swap_kernels import swap_towards
 
 
 def run(*, rows, parts, wholes, order, size, target, tolerance, swaps):

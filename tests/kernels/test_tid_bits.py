@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setveil.kernels.tid_bits import (
+from setveil.anonymize.set_generalization.cover_kernels import (
     common_bits,
     join,
     rare_pattern,

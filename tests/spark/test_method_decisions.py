@@ -13,23 +13,23 @@ from tests.strategies import tables_with_taxonomy
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import AprioriKm, Disassociate
-from setveil.anonymize.apriori_km import whole_cost
-from setveil.anonymize.recoding import shortened
+from setveil.anonymize.km.apriori_km import whole_cost
+from setveil.anonymize.km.recoding import shortened
 from setveil.engine import Local
 
 pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
 
-from setveil.kernels.buckets import (  # noqa: E402
+from setveil.spark import apriori, buckets, disassociate, routing  # noqa: E402
+from setveil.spark.batches import Batch, lists_of  # noqa: E402
+from setveil.spark.generalize import items_in_tree  # noqa: E402
+from setveil.spark.kernels import (  # noqa: E402
     content_buckets,
     count_histograms,
     item_masks,
     route_by_counts,
     route_by_items,
 )
-from setveil.spark import apriori, buckets, disassociate, routing  # noqa: E402
-from setveil.spark.batches import Batch, lists_of  # noqa: E402
-from setveil.spark.generalize import items_in_tree  # noqa: E402
 from setveil.spark.table import sorted_rows  # noqa: E402
 
 

@@ -7,7 +7,7 @@ from tests.reference.support_constraints import rare_parts
 
 from setveil import TransactionTable
 from setveil.anonymize import PCTA, Coat
-from setveil.anonymize.constraints import consistent_sets, draw_privacy
+from setveil.anonymize.set_generalization.constraints import consistent_sets, draw_privacy
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.guarantee import SupportConstraints
 from setveil.io.wordnet import WordNet
@@ -187,7 +187,7 @@ def test_another_union_is_tried_where_the_cheapest_leads_nowhere():
 
 
 def test_a_search_that_was_cut_short_claims_no_proof(monkeypatch):
-    monkeypatch.setattr("setveil.anonymize.set_search.STATES", 1)
+    monkeypatch.setattr("setveil.anonymize.set_generalization.set_search.STATES", 1)
     given = {"privacy": [["hiv"], ["gout"]], "utility": [["flu", "fever"]]}
     with pytest.raises(InfeasibleError, match="the best release found suppresses 2 of 5 items"):
         Coat(k=2, s=0.3).anonymize(VISITS, **given)
@@ -331,7 +331,7 @@ def test_constraints_that_mean_nothing(method, inputs, kind, message):
 
 
 def test_too_much_for_memory_is_said_before_it_is_tried(monkeypatch):
-    monkeypatch.setattr("setveil.anonymize.set_recoding.MOST_BYTES", 10)
+    monkeypatch.setattr("setveil.anonymize.set_generalization.set_recoding.MOST_BYTES", 10)
     with pytest.raises(InfeasibleError, match="as bits"):
         Coat(k=2, constrained=1).anonymize(VISITS)
 

@@ -15,7 +15,7 @@ import setveil
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import HgHs, cut_search, hghs
 from setveil.anonymize.base import leaf_rows
-from setveil.anonymize.cut_search import CutSearch
+from setveil.anonymize.km.cut_search import CutSearch
 from setveil.core.errors import InfeasibleError, ParameterError
 
 

@@ -67,6 +67,18 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def imported_names(path: Path) -> set[str]:
+    """Return the modules of setveil a file imports, for types too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {node.module or "", *(name for name in names if is_kernels(name))}
+    return {name for name in found if name.startswith("setveil.")}
+
+
 def imported_parts(path: Path, *, types: bool) -> set[str]:
     """Return the parts of setveil a file imports, with or without imports for types only."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -110,6 +122,38 @@ def test_imports_go_one_way(path):
     typed = imported_parts(path, types=True) - {part}
     allowed |= TYPES_ONLY.get(part, set())
     assert typed <= allowed, f"{part} may not even name {sorted(typed - allowed)}"
+
+
+def is_kernels(module: str | Path) -> bool:
+    name = module.stem if isinstance(module, Path) else module.rsplit(".", 1)[-1]
+    return name == "kernels" or name.endswith("_kernels")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if is_kernels(path)],
+    ids=lambda p: str(p.relative_to(PACKAGE)),
+)
+def test_kernels_stand_beside_whom_they_serve(path):
+    """Kernels import shared kernels and those of their own folder: judge and judged share none."""
+    own = ".".join(("setveil", *path.parent.relative_to(PACKAGE).parts))
+    for name in imported_names(path):
+        if name.startswith("setveil."):
+            assert name.startswith("setveil.kernels.") or (
+                name.rpartition(".")[0] == own and is_kernels(name)
+            ), f"{path.name} may not import {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_nobody_but_spark_uses_kernels_of_another_part(path):
+    if part_of(path) == "spark":  # the methods and guarantees of one machine, on its workers
+        return
+    borrowed = [
+        name
+        for name in imported_names(path)
+        if is_kernels(name) and name.split(".")[1] not in {part_of(path), "kernels"}
+    ]
+    assert not borrowed
 
 
 @pytest.mark.parametrize("judge", ["guarantee", "attack", "measure"])

@@ -13,7 +13,7 @@ from tests.unit.km_instances import TREE, instances, published
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import LRA
-from setveil.anonymize.lra import gray_order
+from setveil.anonymize.km.lra import gray_order
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.guarantee import KmAnonymity
 from setveil.measure import ncp

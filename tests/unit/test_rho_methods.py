@@ -17,7 +17,7 @@ from setveil.anonymize import (
     association_rules,
     rule_suppression,
 )
-from setveil.anonymize.association_rules import odds
+from setveil.anonymize.rho.association_rules import odds
 from setveil.core.errors import InputError, ParameterError
 from setveil.measure import average_loss
 

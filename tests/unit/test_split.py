@@ -9,7 +9,7 @@ from tests.strategies import tables
 
 from setveil import TransactionTable
 from setveil.anonymize import SplitPersonality
-from setveil.anonymize.split_personality import item_topics
+from setveil.anonymize.query_logs.split_personality import item_topics
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure import profile_link
 from setveil.release import Key, Release

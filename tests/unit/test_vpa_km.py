@@ -19,7 +19,7 @@ from tests.unit.km_instances import TREE, instances, published
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import VPAKm
 from setveil.anonymize.base import leaf_rows
-from setveil.anonymize.vpa_km import domain_parts, highest
+from setveil.anonymize.km.vpa_km import domain_parts, highest
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.guarantee import KmAnonymity
 

@@ -60,7 +60,7 @@ def conditioned(logits: Floats, crowding: Floats, *, seed: int, sweeps: int = SW
     array([[1., 0.],
            [0., 1.]])
     """
-    from setveil.kernels.gibbs import kept_given_cover
+    from setveil.attack.gibbs_kernels import kept_given_cover
 
     limited = np.clip(logits, -FARTHEST, FARTHEST)
     times = int(np.clip(WORK // max(1, limited.size), 50, sweeps))

@@ -20,16 +20,16 @@ import numpy as np
 
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.elimination_guess import EliminationGuess, TableGuess
-from setveil.attack.explain import Reason, reasons
-from setveil.attack.tables import Contexts, DistanceTable, distance_tables, targets
-from setveil.core.errors import ParameterError
-from setveil.core.registry import name_of, register
-from setveil.kernels.elimination import (
+from setveil.attack.elimination_kernels import (
     ROUNDING,
     eliminate_by_groups,
     eliminate_by_weight,
     eliminate_in_order,
 )
+from setveil.attack.explain import Reason, reasons
+from setveil.attack.tables import Contexts, DistanceTable, distance_tables, targets
+from setveil.core.errors import ParameterError
+from setveil.core.registry import name_of, register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

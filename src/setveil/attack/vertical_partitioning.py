@@ -23,7 +23,7 @@ from setveil.attack.prior import COPIES_DOC, reassociated
 from setveil.attack.reassociation import BIBTEX, PAPER
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.kernels.disassociation import TERM_CHUNK, vertical_partition
+from setveil.kernels.vertical_partition import TERM_CHUNK, vertical_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -431,7 +431,7 @@ def ranked_rows(
     >>> offsets.tolist(), items.tolist()
     ([0, 2, 3], [6, 7, 5])
     """
-    from setveil.kernels.fimi import rank_rows
+    from setveil.kernels.rows import rank_rows
 
     # Every thread takes rows that hold about as many items as those of the others. A part gets
     # its start as a number: the entry is overwritten by the part before.
@@ -471,7 +471,7 @@ def grouped_pairs(
         if np.any(records[1:] < records[:-1]):
             items = items[np.argsort(records, kind="stable")]
         return offsets, items
-    from setveil.kernels.fimi import count_pairs, group_pairs
+    from setveil.kernels.rows import count_pairs, group_pairs
 
     numbers = records.astype(np.int32, copy=False)
     if count_pairs(numbers, offsets):
@@ -494,7 +494,7 @@ def number_in_place(codes: Int32Array, size: int) -> int:
         known: dict[int, int] = {}
         codes[:] = [known.setdefault(code, len(known)) for code in codes.tolist()]
         return len(known)
-    from setveil.kernels.fimi import number_codes
+    from setveil.kernels.rows import number_codes
 
     return number_codes(codes, np.full(size, -1, dtype=np.int32))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.kernels.pairs import row_pairs
+from setveil.kernels.rows import row_pairs
 
 if TYPE_CHECKING:
     from typing import TextIO

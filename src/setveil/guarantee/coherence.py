@@ -119,7 +119,7 @@ class Coherence:
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Look for moles; the witnesses are the smallest, the rarest of them first."""
         # Here, so that guarantees can be named and built without waiting for numba.
-        from setveil.kernels.coherence_check import (
+        from setveil.guarantee.coherence_kernels import (
             FOUND,
             SETS,
             SIZE,

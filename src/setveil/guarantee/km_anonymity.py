@@ -381,7 +381,7 @@ def count_rare(
     without such an item, and what stands before it, are then not needed.
     """
     # Here, so that guarantees can be named and built without waiting for numba.
-    from setveil.kernels.km_check import FOUND, SETS, STEPS, rare_itemsets
+    from setveil.guarantee.km_kernels import FOUND, SETS, STEPS, rare_itemsets
 
     supports = np.full(SHOWN, np.iinfo(np.int64).max)
     itemsets = np.full((SHOWN, size), -1, dtype=np.int32)
@@ -433,7 +433,7 @@ def places_ahead(
 
 def _probed(ranked: Ranked, most: int, k: int, first: int, until: int) -> list[float]:
     """Estimate how many places stand behind the itemsets of 1, 2, … items."""
-    from setveil.kernels.km_check import probe_itemsets
+    from setveil.guarantee.km_kernels import probe_itemsets
 
     costs = np.diff(_places_behind(ranked))[first:until]
     if most == 2:
@@ -457,7 +457,7 @@ def quick_search(ranked: Ranked, most: int, k: int) -> Rare | None:
     >>> found.supports.tolist(), found.itemsets.tolist()
     ([2], [[0, 1]])
     """
-    from setveil.kernels.km_check import probe_itemsets
+    from setveil.guarantee.km_kernels import probe_itemsets
 
     roots = np.arange(min(len(ranked.supports), SEARCHES))
     rarest = np.full(most, -1, dtype=np.int32)

@@ -20,9 +20,25 @@ import numpy as np
 
 from setveil.core.table import TransactionTable, take_rows
 from setveil.guarantee.confidence import Rule, Threshold, above, least_from
-from setveil.kernels.rho_check import Index, Marks, allowed, count_pairs, count_without, reserve
-from setveil.kernels.rho_rows import bit_rows, merge_rows, transpose
-from setveil.kernels.rho_search import CHOSEN, DONE, FRESH, PAUSED, TOTAL, WITHOUT, Frames, search
+from setveil.guarantee.rho_kernels import (
+    CHOSEN,
+    DONE,
+    FRESH,
+    PAUSED,
+    TOTAL,
+    WITHOUT,
+    Frames,
+    Index,
+    Marks,
+    allowed,
+    bit_rows,
+    count_pairs,
+    count_without,
+    merge_rows,
+    reserve,
+    search,
+    transpose,
+)
 from setveil.release.views import published_rows
 
 if TYPE_CHECKING:

@@ -550,7 +550,7 @@ class _Dictionary:
     """Codes of texts, numbered by the order of first appearance."""
 
     def __init__(self) -> None:
-        from setveil.kernels import delimited as kernels
+        from setveil.io import kernels
 
         self._kernels = kernels
         self._slots = np.zeros(1 << 13, dtype=np.uint64)
@@ -604,7 +604,7 @@ class _Compiled:
     """The reading of many bytes: threads find the cells of blocks, one numbers them in order."""
 
     def __init__(self, rows: _Rows) -> None:
-        from setveil.kernels import delimited as kernels
+        from setveil.io import kernels
 
         self._kernels = kernels
         self._rows = rows

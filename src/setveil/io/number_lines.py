@@ -308,7 +308,7 @@ class NumberCollector:
             self._spare.put(scratch)  # once the numbers are taken
 
     def _parse(self, block: bytes) -> tuple[bytes, _Scratch, Numbers | None]:
-        from setveil.kernels.fimi import CLEAN, TOO_LARGE, parse_lines
+        from setveil.io.kernels import CLEAN, TOO_LARGE, parse_lines
 
         text = np.frombuffer(block, dtype=np.uint8)
         try:

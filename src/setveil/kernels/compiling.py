@@ -4,12 +4,19 @@ Numba keeps what it compiled in numbered files and an index of them. Two process
 function for different types at once may take the same number, and then one runs the other's code.
 Here whoever writes is alone, and nobody reads meanwhile; so any number of processes (of an audit,
 of Spark, of a user) share one directory, and what one has compiled the others only load.
+
+Numba recognizes a function by the path and the time of its file, and does not see when a function
+that it calls has changed. Here it is the content that counts, of the file and of all kernels that
+it may import: those beside it and those of this folder. So machine code survives a reinstallation,
+copies of the program share it, and no change of a callee goes unseen.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,7 +39,7 @@ Loop = TypeVar("Loop", bound="Callable[..., Any]")
 def compiled(function: Loop) -> Loop:
     """Compile a function that needs no Python objects, and keep its machine code.
 
-    >>> from setveil.kernels.pairs import row_pairs
+    >>> from setveil.kernels.rows import row_pairs
     >>> type(row_pairs).__name__
     'CPUDispatcher'
     """
@@ -46,11 +53,26 @@ class _SharedCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        file = Path(function.__code__.co_filename)
+        content = _content_of(file)
+        place = Path(self._cache_path).parent / f"{file.parent.name}-{content}"
+        self._cache_path = str(place)
+        vars(self._impl.locator)["_cache_path"] = str(place)  # where it makes the directory
         self._cache_file = _LockedFiles(  # type: ignore[no-untyped-call]
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
-            source_stamp=self._impl.locator.get_source_stamp(),
+            source_stamp=content,
         )
+
+
+@lru_cache
+def _content_of(file: Path) -> str:
+    """Return a hash of all that the machine code of a file's functions depends on."""
+    mixed = hashlib.sha256()
+    shared = Path(__file__).parent.glob("*.py")
+    for source in sorted({file, *file.parent.glob("*kernels.py"), *shared}):
+        mixed.update(source.read_bytes())
+    return mixed.hexdigest()[:16]
 
 
 class _LockedFiles(IndexDataCacheFile):

@@ -95,7 +95,7 @@ def _linked_by_two(
     width: int,
 ) -> npt.NDArray[np.bool_]:
     """Tell which rows have two items that give another one away; those that are done have none."""
-    from setveil.kernels.pairs import row_pairs
+    from setveil.kernels.rows import row_pairs
 
     lengths = np.where(done, 0, np.diff(offsets))
     pairs_of = lengths * (lengths - 1) // 2

@@ -187,7 +187,7 @@ def _distribution(
 
 
 def _least_entropy(ordered: FloatArray, chances: FloatArray, widths: FloatArray) -> FloatArray:
-    from setveil.kernels.equivocation import least_entropy
+    from setveil.measure.equivocation_kernels import least_entropy
 
     return least_entropy(ordered, chances, widths + SLACK * np.abs(ordered).max())
 

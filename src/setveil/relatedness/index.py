@@ -358,7 +358,7 @@ def meet(
     ...      lambda term: np.array(lists[term], dtype=np.int32), 4).tolist()
     [[1, 2], [0, 0]]
     """
-    from setveil.kernels.postings import pair_counts
+    from setveil.relatedness.posting_kernels import pair_counts
 
     down, rows_at = _distinct(rows)
     across, columns_at = _distinct(columns)
@@ -578,7 +578,7 @@ def _write(
     lengths = np.frombuffer(tokens.lengths, dtype=np.int64)
     # One place stays empty after each document.
     arrays["document_starts"] = np.concatenate([[0], np.cumsum(lengths + 1)])
-    from setveil.kernels.postings import count_words, place_words
+    from setveil.relatedness.posting_kernels import count_words, place_words
 
     occurrences, held = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
     last = np.full(n_words, -1, np.int64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.kernels.chunk_certainty import Clusters, Places, certain_items
+from setveil.release.chunk_kernels import Clusters, Places, certain_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

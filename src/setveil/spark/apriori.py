@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.anonymize.apriori_km import Raised, ranked_by_supports
-from setveil.anonymize.recoding import check_recodable, image_of, shortened
+from setveil.anonymize.km.apriori_kernels import repair_listed
+from setveil.anonymize.km.apriori_km import Raised, ranked_by_supports
+from setveil.anonymize.km.recoding import check_recodable, image_of, shortened
 from setveil.core.table import frozen, take_rows
 from setveil.engine.spark import spoken_errors
-from setveil.kernels.apriori_km import repair_listed
 from setveil.spark.anonymized import DistributedAnonymization, kept
 from setveil.spark.batches import apply_groups, lists_of, map_batches, rows_of
 from setveil.spark.generalize import items_in_tree
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.anonymize.apriori_km import AprioriKm
+    from setveil.anonymize.km.apriori_km import AprioriKm
     from setveil.core.table import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.kernels.types import BoolArray
@@ -72,7 +72,7 @@ class Nodes(NamedTuple):
 
     def rows(self, batch: Batch) -> tuple[Int64Array, Int32Array]:
         """Return records as sorted rows of the ranks of their open nodes."""
-        from setveil.kernels.apriori_km import rows_of_ranks
+        from setveil.anonymize.km.apriori_kernels import rows_of_ranks
 
         offsets, leaves = sorted_rows(
             batch.offsets, self.leaf[batch.items], len(self.parents), bags=True
@@ -266,7 +266,7 @@ def count_nodes(batch: Batch, nodes: Broadcast[Nodes]) -> Int64Array:
 
 def count_pairs(batch: Batch, wave: Wave) -> Int32Array:
     """Count the pairs of a wave."""
-    from setveil.kernels.km_counts import wave_pairs
+    from setveil.spark.kernels import wave_pairs
 
     nodes = wave.nodes.value
     counts: Int32Array = wave_pairs(
@@ -277,7 +277,7 @@ def count_pairs(batch: Batch, wave: Wave) -> Int32Array:
 
 def count_costs(batch: Batch, wave: Wave) -> Int64Array:
     """Count the places that searches under two nodes read."""
-    from setveil.kernels.km_counts import tail_costs
+    from setveil.spark.kernels import tail_costs
 
     nodes = wave.nodes.value
     costs: Int64Array = tail_costs(
@@ -291,7 +291,7 @@ def send_tails(batch: Batch, wave: Wave, bounds: Int64Array) -> pa.Table:
     """Return what each part of the search reads of the records."""
     import pyarrow as pa
 
-    from setveil.kernels.km_counts import cut_tails
+    from setveil.spark.kernels import cut_tails
 
     nodes = wave.nodes.value
     part, head, offsets, items = cut_tails(
@@ -311,7 +311,7 @@ def list_rare(table: pa.Table, wave: Wave, bounds: Int64Array, size: int, k: int
     """Return the rare sets of one part: the first node's row, the others' places, the support."""
     import pyarrow as pa
 
-    from setveil.kernels.km_counts import rare_sets
+    from setveil.spark.kernels import rare_sets
 
     nodes = wave.nodes.value
     part = table["part"][0].as_py()

@@ -69,7 +69,7 @@ class Places(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """A tree of questions, as :mod:`setveil.kernels.buckets` walks it."""
+    """A tree of questions, as :mod:`setveil.spark.kernels` walks it."""
 
     nodes: Int64Array
     least: Int64Array
@@ -104,7 +104,7 @@ class Buckets:
 
     def route(self, offsets: Int64Array, items: Int32Array) -> Int64Array:
         """Return the bucket of each record."""
-        from setveil.kernels.buckets import content_buckets
+        from setveil.spark.kernels import content_buckets
 
         bucket = asked(offsets, items, self.places.value, self.questions)
         if self.cells.shape[1]:
@@ -118,7 +118,7 @@ def asked(
     offsets: Int64Array, items: Int32Array, places: Places, questions: Questions
 ) -> Int64Array:
     """Return where the questions lead each record."""
-    from setveil.kernels.buckets import route_by_counts
+    from setveil.spark.kernels import route_by_counts
 
     rows = sorted_rows(offsets, places.leaf[items], len(places.ends), bags=True)
     return route_by_counts(*rows, places.ends, *questions)
@@ -335,7 +335,7 @@ def histograms(
     apart: bool,
 ) -> Int64Array:
     """Count for each live bucket and head the records with so many items below it."""
-    from setveil.kernels.buckets import count_histograms, route_by_counts
+    from setveil.spark.kernels import count_histograms, route_by_counts
 
     offsets, items = rows_of(table[ITEMS])
     leaf, ends = places.value
@@ -350,7 +350,7 @@ def histograms(
 def _cell_loads(
     table: pa.Table, made: Buckets, place: Int64Array, n_large: int, *, apart: bool
 ) -> Int64Array:
-    from setveil.kernels.buckets import content_buckets
+    from setveil.spark.kernels import content_buckets
 
     offsets, items = rows_of(table[ITEMS])
     bucket = place[made.route(offsets, items)]

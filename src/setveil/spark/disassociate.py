@@ -1,8 +1,8 @@
 """Disassociate on distributed records: split by items until parts fit a worker, then as local.
 
-The splits are those of :func:`setveil.kernels.horizontal_partition.horizontal_partition`. Workers
-count items and, for the most frequent ones of a part, which of them its records hold together;
-from these counts the driver makes as many splits as they decide.
+The splits are those of `horizontal_partition` on one machine. Workers count items and, for the most
+frequent ones of a part, which of them its records hold together; from these counts the driver makes
+as many splits as they decide.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from setveil.anonymize.base import check_enough
-from setveil.anonymize.cluster_chunks import check_filled
+from setveil.anonymize.disassociation.cluster_chunks import check_filled
 from setveil.core.table import TransactionTable, Vocabulary
 from setveil.engine import Local
 from setveil.engine.spark import spoken_errors
@@ -47,7 +47,7 @@ Tops = list[tuple[int, int]]
 
 
 class Tests(NamedTuple):
-    """A tree of questions for items, as :mod:`setveil.kernels.buckets` walks it."""
+    """A tree of questions for items, as :mod:`setveil.spark.kernels` walks it."""
 
     wanted: Int64Array
     yes: Int64Array
@@ -270,7 +270,7 @@ class Route(NamedTuple):
 
     def parts(self, batch: Batch) -> Int64Array:
         """Return the place of each record's part among the live ones, or -1."""
-        from setveil.kernels.buckets import route_by_items
+        from setveil.spark.kernels import route_by_items
 
         return self.place[route_by_items(*batch, *self.tests.value)]
 
@@ -294,7 +294,7 @@ def count_masks(batch: Batch, route: Route, tops: Int64Array) -> pa.Table:
     """Count which of the top items of live parts records hold together."""
     import pyarrow as pa
 
-    from setveil.kernels.buckets import item_masks
+    from setveil.spark.kernels import item_masks
 
     part = route.parts(batch)
     mask = item_masks(*batch, part, tops)[part >= 0]
@@ -312,8 +312,8 @@ def send(batch: Batch, tests: Broadcast[Tests]) -> pa.Table:
     """Add the part of each record."""
     import pyarrow as pa
 
-    from setveil.kernels.buckets import route_by_items
     from setveil.spark.batches import lists_of
+    from setveil.spark.kernels import route_by_items
 
     part = route_by_items(*batch, *tests.value).astype(np.int32)
     return pa.table({"part": part, ITEMS: lists_of(*batch)})

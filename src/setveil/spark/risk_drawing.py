@@ -181,7 +181,7 @@ class _Pairs:
 
 def pairs_held(batch: Batch, place: Broadcast[Int64Array], width: int) -> npt.NDArray[np.bool_]:
     """Return which of the chosen items some record of a batch holds together (on a worker)."""
-    from setveil.kernels.pairs import row_pairs
+    from setveil.kernels.rows import row_pairs
 
     at = place.value[batch.items]
     kept = at >= 0

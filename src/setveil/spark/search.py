@@ -256,7 +256,7 @@ def mole_part(
     """Search one part for moles that begin with one of its items (runs on a worker)."""
     import pyarrow as pa
 
-    from setveil.kernels.coherence_check import (
+    from setveil.guarantee.coherence_kernels import (
         FOUND,
         SETS,
         SIZE,

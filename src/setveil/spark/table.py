@@ -411,7 +411,7 @@ def pairs_of_rows(batch: Batch, width: int) -> pa.Table:
     """Count the pairs of a batch; a pair is ``first * width + second``."""
     import pyarrow as pa
 
-    from setveil.kernels.pairs import row_pairs
+    from setveil.kernels.rows import row_pairs
 
     pairs, counts = np.unique(row_pairs(*batch, width), return_counts=True)
     return pa.table({"pair": pairs, "count": counts.astype(np.int64)})

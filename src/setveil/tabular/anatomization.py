@@ -211,7 +211,7 @@ def _grouped(
     rng: np.random.Generator | None,
 ) -> tuple[pl.DataFrame, Int64Array, Int64Array]:
     """Return the table sorted, the order it had, and the group of each row, or say why not."""
-    from setveil.anonymize.anatomy import spread
+    from setveil.anonymize.groups.anatomy import spread
 
     check_whole("l", l, least=2)
     as_polars(frame, [sensitive])

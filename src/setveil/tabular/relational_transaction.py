@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.anonymize.base import check_enough
-from setveil.anonymize.hghs import HgHs
+from setveil.anonymize.km.hghs import HgHs
 from setveil.core.errors import ParameterError
 from setveil.core.table import TransactionTable, frozen
 from setveil.core.taxonomy import Taxonomy

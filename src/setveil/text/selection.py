@@ -16,7 +16,7 @@ import numpy as np
 from setveil.core.cells import record_cells
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.table import TransactionTable, Vocabulary, frozen
-from setveil.kernels.swaps import swap_towards
+from setveil.text.swap_kernels import swap_towards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -1,0 +1,1 @@
+"""(h, k, p)-coherence: suppression of items until few known items tell little."""

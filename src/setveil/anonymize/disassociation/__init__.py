@@ -1,0 +1,1 @@
+"""Records are cut into chunks, and the links between the chunks are not published."""

@@ -1,0 +1,1 @@
+"""Records in groups, with sensitive items published for the group only."""

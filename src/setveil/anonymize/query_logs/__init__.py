@@ -1,0 +1,1 @@
+"""Methods for query logs: tokens hashed or shared in secret, users split."""

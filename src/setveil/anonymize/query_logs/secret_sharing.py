@@ -1,0 +1,166 @@
+"""Threshold secret sharing: an item can be read once k records hold it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from setveil.anonymize.base import MethodRole, check_enough
+from setveil.anonymize.query_logs.secret import chosen_secret, tag_of
+from setveil.core.params import group_size
+from setveil.core.registry import register
+from setveil.release.base import Anonymization, Step
+from setveil.release.encoded import publish_encoded
+from setveil.release.shared import DIGITS, PRIME, SharedRelease, blocks_of, value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from setveil.core.table import TransactionTable
+    from setveil.engine.local import Engine
+
+WIDTH = 80
+"""Bytes drawn for a coefficient: 119 bits more than the prime, so that none is more likely."""
+
+WARNING = Step(
+    action="warn",
+    subject="secret-sharing promises little",
+    reason="an item that fewer than k records hold cannot be read, but its handle shows which "
+    "records share it; what can be read may still single out a record",
+)
+
+
+@register(
+    "anonymizer",
+    "secret-sharing",
+    paper="Adar 2007",
+    bibtex="""
+    @inproceedings{adar2007user,
+      author    = {Adar, Eytan},
+      title     = {User 4{XXXXX}9: Anonymizing Query Logs},
+      booktitle = {Query Log Analysis Workshop at the 16th International Conference on World Wide
+                   Web},
+      year      = {2007}
+    }""",
+)
+@dataclass(frozen=True, kw_only=True)
+class SecretSharing:
+    """Publish secret shares: an item can be read once k records hold it; promises little.
+
+    For each item a polynomial of degree k - 1 is derived from a secret, with the item's name as
+    its value at 0; a record that holds the item publishes the polynomial's value at its own
+    point. Any k of these values give the polynomial and the name; fewer say nothing of the name,
+    whatever is computed. A record that holds an item twice gives one share: records are counted,
+    not repetitions.
+
+    What can be read is what remains when all items of fewer than k records are left out. Beyond
+    that, the handle under which an item's shares are found shows which records share an item
+    that cannot be read, and how many they are.
+
+    Parameters
+    ----------
+    k
+        How many records must hold an item before it can be read.
+
+    Examples
+    --------
+    >>> from setveil import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"]])
+    >>> made = SecretSharing(k=2).anonymize(table)
+    >>> made.release.legible.to_rows(), made.promise
+    ([['flu'], ['flu'], []], None)
+
+    References
+    ----------
+    E. Adar: User 4XXXXX9: Anonymizing query logs. Query Log Analysis Workshop, WWW 2007.
+    A. Shamir: How to share a secret. Communications of the ACM 22(11), 1979.
+
+    Departures: the point of a record is its place in the release, not a hash of the user; the
+    polynomials are derived from a secret that nobody else has, for one derived from the query
+    alone could be found by guessing the query.
+    """
+
+    called: ClassVar[str] = "common items by name, the others as codes"
+    role: ClassVar[MethodRole] = MethodRole(only_named=True)
+    requires: ClassVar[frozenset[str]] = frozenset()
+    accepts: ClassVar[frozenset[str]] = frozenset({"secret", "rng"})
+
+    k: int = group_size(doc="how many records must hold an item before it can be read")
+
+    def anonymize(
+        self,
+        table: TransactionTable,
+        *,
+        secret: bytes | None = None,
+        rng: np.random.Generator | None = None,
+        engine: Engine | None = None,  # there is nothing to distribute
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Anonymization:
+        """Return the records as shares, and the key that says what each handle means.
+
+        Parameters
+        ----------
+        table
+            The original records.
+        secret
+            At least 16 bytes; without it one is drawn from the operating system and forgotten.
+        rng
+            Draws the secret instead, for research: whoever knows the seed can read everything.
+        engine, progress
+            As for every method.
+        """
+        check_enough(table, self.k)
+        private = chosen_secret(secret, rng)
+        supports = table.supports()
+        items = [table.vocabulary[i] for i in np.flatnonzero(supports).tolist()]
+        handles = {item: tag_of(private, "handle", item) for item in items}
+        common = {item for item in items if supports[table.vocabulary.number(item)] >= self.k}
+        codes = {item: item if item in common else handles[item] for item in items}
+        # Ordered by what can be read, so that the order tells nothing of the rest.
+        plain, key = publish_encoded(table, codes, readable=common)
+        polynomials = [self._polynomials(private, item) for item in key.names]
+        records = np.repeat(np.arange(len(plain)), np.diff(plain.offsets))
+        shares = []
+        for done, (item, record) in enumerate(
+            zip(plain.items.tolist(), records.tolist(), strict=True), 1
+        ):
+            values = [value_at(each, record + 1) for each in polynomials[item]]
+            shares.append("".join(f"{value:0{DIGITS}x}" for value in values))
+            if progress and done % 100_000 == 0:
+                progress("sharing", done, len(records))
+        release = SharedRelease(
+            vocabulary=plain.vocabulary,
+            offsets=plain.offsets,
+            items=plain.items,
+            readable=plain.readable,
+            k=self.k,
+            handles=tuple(handles[item] for item in key.names),
+            shares=tuple(shares),
+        )
+        return Anonymization(
+            release=release,
+            key=key,
+            promise=None,
+            log=(WARNING,),
+            figures={"readable": len(common), "unreadable": len(items) - len(common)},
+        )
+
+    def _polynomials(self, private: bytes, item: str) -> list[list[int]]:
+        """Return the coefficients of an item's polynomials, one polynomial per block of its name.
+
+        SHAKE-256 over the secret's hash and the name draws them: a sponge keyed in front.
+        """
+        blocks = blocks_of(item)
+        start = hashlib.sha256(private + b"\0shares").digest() + item.encode(
+            "utf-8", "surrogatepass"
+        )
+        wanted = WIDTH * (self.k - 1)
+        drawn = hashlib.shake_256(start).digest(wanted * len(blocks))
+        numbers = [
+            int.from_bytes(drawn[at : at + WIDTH]) % PRIME for at in range(0, len(drawn), WIDTH)
+        ]
+        size = self.k - 1
+        return [[block, *numbers[i * size : (i + 1) * size]] for i, block in enumerate(blocks)]

@@ -1,0 +1,107 @@
+"""Token hashing: every item is replaced by a keyed hash of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from setveil.anonymize.base import MethodRole, check_enough
+from setveil.anonymize.query_logs.secret import chosen_secret, tag_of
+from setveil.core.registry import register
+from setveil.release.base import Anonymization, Step
+from setveil.release.encoded import publish_encoded
+from setveil.release.rows import occurring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from setveil.core.table import TransactionTable
+    from setveil.engine.local import Engine
+
+WARNING = Step(
+    action="warn",
+    subject="token-hashing promises nothing",
+    reason="equal items keep equal tags, so that whoever has similar records in clear reads the "
+    "frequent ones off their frequencies and neighbours (setveil attack token-frequency)",
+)
+
+
+@register(
+    "anonymizer",
+    "token-hashing",
+    paper="Kumar, Novak, Pang & Tomkins 2007",
+    bibtex="""
+    @inproceedings{kumar2007anonymizing,
+      author    = {Kumar, Ravi and Novak, Jasmine and Pang, Bo and Tomkins, Andrew},
+      title     = {On Anonymizing Query Logs via Token-based Hashing},
+      booktitle = {Proceedings of the 16th International Conference on World Wide Web},
+      pages     = {629--638}, year = {2007}
+    }""",
+)
+@dataclass(frozen=True, kw_only=True)
+class TokenHashing:
+    """Replace every item by a keyed hash of it; promises nothing.
+
+    The records keep their shape: which of them share an item, how often an item occurs, and with
+    which others. That is what the attack :class:`~setveil.attack.TokenFrequency` needs. The hash
+    is HMAC-SHA256 under a secret; a plain hash could be inverted by hashing a dictionary.
+
+    Examples
+    --------
+    >>> from setveil import TransactionTable
+    >>> table = TransactionTable.from_rows([["tom", "cruise"], ["cruise"]])
+    >>> made = TokenHashing().anonymize(table, secret=b"only for this example")
+    >>> made.release.to_rows()
+    [['5087...', 'ddef...'], ['ddef...']]
+    >>> made.key.names, made.promise
+    (('tom', 'cruise'), None)
+
+    References
+    ----------
+    R. Kumar, J. Novak, B. Pang, A. Tomkins: On anonymizing query logs via token-based hashing.
+    WWW 2007. They study why it fails.
+    """
+
+    called: ClassVar[str] = "codes instead of names"
+    role: ClassVar[MethodRole] = MethodRole(only_named=True)
+    requires: ClassVar[frozenset[str]] = frozenset()
+    accepts: ClassVar[frozenset[str]] = frozenset({"secret", "rng"})
+
+    def anonymize(
+        self,
+        table: TransactionTable,
+        *,
+        secret: bytes | None = None,
+        rng: np.random.Generator | None = None,
+        engine: Engine | None = None,  # there is nothing to distribute
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Anonymization:
+        """Return the records with tags for items, and the key that says what each tag means.
+
+        Parameters
+        ----------
+        table
+            The original records.
+        secret
+            At least 16 bytes; the same secret gives an item the same tag in every release.
+            Without it one is drawn from the operating system and forgotten.
+        rng
+            Draws the secret instead, for research: whoever knows the seed can read the tags.
+        engine, progress
+            As for every method.
+        """
+        check_enough(table, 1)
+        key = chosen_secret(secret, rng)
+        items = [table.vocabulary[i] for i in occurring(table.items).tolist()]
+        release, link = publish_encoded(table, {item: tag_of(key, "token", item) for item in items})
+        if progress:
+            progress("hashing", len(items), len(items))
+        return Anonymization(
+            release=release,
+            key=link,
+            promise=None,
+            log=(WARNING,),
+            figures={"tags": len(items)},
+        )

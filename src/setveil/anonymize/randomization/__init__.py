@@ -1,0 +1,1 @@
+"""Items are kept or replaced at random."""

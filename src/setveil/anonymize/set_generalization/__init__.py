@@ -1,0 +1,1 @@
+"""Items become sets of items, under constraints of privacy and of utility."""

@@ -52,6 +52,7 @@ def kept_given_cover(
     rows, columns = logits.shape
     most = len(crowding) - 1
     share = 1 / (1 + np.exp(-logits))
+    # All kept: a state that satisfies the conditions, from which the chain starts.
     kept = np.ones((rows, columns), dtype=np.bool_)
     in_column = np.full(columns, rows, dtype=np.int64)
     chances = np.zeros((rows, columns))
@@ -64,8 +65,11 @@ def kept_given_cover(
     for sweep in range(warm_up + sweeps):
         for i in range(rows):
             for j in range(columns):
+                # in_column: how many other rows keep each column. A column with none must be kept
+                # here.
                 in_column[j] -= kept[i, j]
             fill_worth(share[i], in_column, final, worth)
+            # The exact chances are summed instead of the draws: the same mean with less noise.
             if sweep >= warm_up:
                 add_chances(share[i], in_column, worth, before, after, chances[i], sizes)
             n = 0
@@ -89,6 +93,7 @@ def chance(share: float, others: int, worth: Floats, n: int) -> float:
     """
     if others == 0:
         return 1.0
+    # Bayes: the prior odds of the cell times what the rest of the row weighs after either choice.
     yes: float = share * worth[min(n + 1, len(worth) - 1)]
     no: float = (1 - share) * worth[n]
     return yes / (yes + no)
@@ -105,6 +110,7 @@ def fill_worth(share: Floats, others: Int64Array, final: Floats, worth: Floats) 
     """
     columns, most = len(share), len(final) - 1
     worth[columns] = final
+    # Backward recursion over the columns.
     for j in range(columns - 1, -1, -1):
         for n in range(most + 1):
             value = share[j] * worth[j + 1, min(n + 1, most)]
@@ -136,6 +142,7 @@ def add_chances(
     ([0.667, 0.667], [0.0, 0.667, 0.333])
     """
     most = len(sizes) - 1
+    # Forward recursion: before[n] is the chance that n were kept in the columns so far.
     before[:] = 0.0
     before[0] = 1.0
     for j in range(len(share)):
@@ -167,6 +174,8 @@ def exchange(logits: Floats, kept: BoolArray, tries: int, rng: np.random.Generat
         i, r = rng.integers(0, rows), rng.integers(0, rows)
         j, c = rng.integers(0, columns), rng.integers(0, columns)
         if kept[i, j] and kept[r, c] and not kept[i, c] and not kept[r, j]:
+            # Metropolis: the weights by row sizes and the conditions on columns are untouched by
+            # the exchange.
             gain = logits[i, c] + logits[r, j] - logits[i, j] - logits[r, c]
             if gain >= 0 or rng.random() < np.exp(gain):
                 kept[i, j] = kept[r, c] = False

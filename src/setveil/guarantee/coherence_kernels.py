@@ -34,6 +34,7 @@ def frequent_secret(
     ...                 np.zeros(2, np.int64))
     (1, 2)
     """
+    # The greatest tally so far is known at each step, so no second pass over all secrets is needed.
     best, most = -1, np.int64(0)
     for record in holders:
         for at in range(secret_offsets[record], secret_offsets[record + 1]):
@@ -61,6 +62,7 @@ def note_mole(
 
     `shown` has rows (support, secret, records with the secret); a free row has the support -1.
     """
+    # From the end; free rows have the support -1 and are passed over.
     place = len(shown)
     while place > 0:
         before = shown[place - 1]
@@ -123,6 +125,7 @@ def least_moles(
     """
     n = len(offsets) - 1
     state = np.zeros(4, dtype=np.int64)
+    # Sets of up to this size are looked for; it falls to that of the smallest mole found.
     size = np.int64(p)
     holder = np.arange(n, dtype=np.int64)  # records of the sets on the way, the root's first
     behind = offsets[:-1].copy()  # for each, the place behind the set's last item
@@ -143,6 +146,7 @@ def least_moles(
             itemset[length - 1] = waiting[n_waiting, 1]
         if length >= size:
             continue
+        # One scan behind the last items counts all extensions by one item.
         n_met = 0
         for i in range(start, end):
             row_end = offsets[holder[i] + 1]
@@ -155,6 +159,7 @@ def least_moles(
                 count[item] += 1
         if state[STEPS] > work:
             break
+        # Runs of holders, one for each extension, above those of the sets on the way.
         needed = end
         for i in range(n_met):
             target[met[i]] = needed
@@ -180,6 +185,7 @@ def least_moles(
             count[item] = 0
             if length == 0 and not first <= item < last:
                 continue
+            # The same records as without the item: a smaller set shows the same.
             if length > 0 and support == end - start:
                 continue
             state[SETS] += 1
@@ -189,6 +195,8 @@ def least_moles(
                 secret, sharing = frequent_secret(records, secret_offsets, secrets, tally)
                 state[STEPS] += support
             if support < k or sharing > most[support]:
+                # The first mole, or the first of a smaller size: what was noted before no longer
+                # counts.
                 if length + 1 < size or state[FOUND] == 0:
                     size = length + 1
                     state[FOUND] = 0
@@ -197,6 +205,7 @@ def least_moles(
                 itemset[length] = item
                 note_mole(itemset[: length + 1], support, secret, sharing, shown, itemsets)
             else:
+                # No mole: its extensions are looked at later, if they are still small enough.
                 waiting[n_waiting, 0], waiting[n_waiting, 1] = length + 1, item
                 waiting[n_waiting, 2] = target[item] - support
                 waiting[n_waiting, 3] = target[item]

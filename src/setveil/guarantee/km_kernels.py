@@ -54,6 +54,7 @@ def keep_rarest(
     ([1, 1], [[0, 3], [0, 4]])
     """
     size = itemsets.shape[1]
+    # From the end: what is rarer, or as rare and earlier in order, stays before it.
     place = len(supports)
     while place > 0 and supports[place - 1] >= support:
         if supports[place - 1] == support:
@@ -65,6 +66,7 @@ def keep_rarest(
             if itemsets[place - 1, at] < mine:
                 break
         place -= 1
+    # Make room; the last one falls out.
     for i in range(len(supports) - 1, place, -1):
         supports[i] = supports[i - 1]
         for at in range(size):
@@ -145,6 +147,7 @@ def rare_itemsets(
         push(frames, 0, 1, root, 0, high - low)
         frames[END] = high - low
         depth = FRAME
+        # A stack instead of recursion: a compiled function that calls itself cannot be kept.
         while depth > 0:
             if state[STEPS] > limit:
                 return False
@@ -152,6 +155,8 @@ def rare_itemsets(
             length, start, top = frames[depth], frames[depth + START], frames[depth + END]
             support = frames[depth + SUPPORT]
             prefix[length - 1] = frames[depth + ITEM]
+            # Records ascend, so only what stands behind a place can extend the set: each set is met
+            # once.
             n_touched = 0
             for i in range(start, top):
                 end = ends[places[i]]
@@ -162,6 +167,7 @@ def rare_itemsets(
                         touched[n_touched] = other
                         n_touched += 1
                     counts[other] += 1
+            # The last item is only counted; no places are kept for it.
             if length == size - 1:
                 state[SETS] += n_touched
                 for i in range(n_touched):
@@ -180,11 +186,14 @@ def rare_itemsets(
                 other = touched[i]
                 count = counts[other]
                 counts[other] = -1
+                # As many as the set itself: all its records hold the item, which is passed over.
                 if count < support:
                     push(frames, depth, length + 1, other, filled, count)
                     counts[other] = depth
                     depth += FRAME
                     filled += count
+            # A second scan of the same places fills the runs. Runs above `top` belong to sets that
+            # are done with.
             places = ensure_room(places, filled)
             for i in range(start, top):
                 for at in range(places[i] + 1, ends[places[i]]):
@@ -255,6 +264,7 @@ def probe_itemsets(
     touched = np.empty(len(counts), dtype=np.int32)
     prefix = np.empty(len(rarest), dtype=np.int32)
     places = np.empty(1024, dtype=np.int64)
+    # `least` is the size of the smallest rare set so far, `best` its support.
     least, best, steps, done = len(rarest) + 1, -1, 0, 0
     while done < len(roots) and steps <= limit:
         low, high = occurrence_offsets[roots[done]], occurrence_offsets[roots[done] + 1]
@@ -278,6 +288,7 @@ def probe_itemsets(
                     counts[other] += 1
                     behind[other] += end - at
             steps += read
+            # An unbiased estimate: what the path meets here, over the chance of its getting here.
             levels[length - 1] += weight * read
             # An item that all records of the itemset hold is passed over, as in the search.
             total, chosen = 0, -1
@@ -293,6 +304,7 @@ def probe_itemsets(
                     rarest[length] = other
                     rarest[length + 1 :] = -1
             if chosen >= 0 and draws.shape[1]:
+                # A draw in proportion to what lies behind the extensions.
                 left = draws[done, length - 1] * total
                 for i in range(n_touched):
                     other = touched[i]
@@ -302,6 +314,7 @@ def probe_itemsets(
                         if left < 0:
                             break
             if chosen >= 0:
+                # One over the chance of this choice.
                 weight *= total / behind[chosen]
                 n_next = counts[chosen]
             for i in range(n_touched):

@@ -47,6 +47,7 @@ def merge_rows(
     ([0, 3], [2, 1], [3, 5])
     """
     n = len(offsets) - 1
+    # A hash table with open addressing, at most half full.
     size = 16
     while size < 2 * n:
         size *= 2
@@ -59,6 +60,7 @@ def merge_rows(
         start, end = offsets[row], offsets[row + 1]
         if start == end:
             continue
+        # A sum: the hash of a row without an item is a difference.
         value = np.int64(0)
         for at in range(start, end):
             value += hashes_of[items[at]]
@@ -96,6 +98,7 @@ def transpose(starts: Int64Array, columns: Int32Array, width: int) -> tuple[Int6
     turned = np.zeros(width + 1, dtype=np.int64)
     for at in range(len(columns)):
         turned[columns[at] + 1] += 1
+    # From counts to begins.
     for column in range(width):
         turned[column + 1] += turned[column]
     fill = turned[:-1].copy()
@@ -167,6 +170,8 @@ def allowed(with_item: int, p: int, q: int, strict: int) -> int:
     >>> allowed(3, 1, 2, 0), allowed(3, 1, 2, 1), allowed(3, 1, 1, 1)
     (3, 2, -1)
     """
+    # From with / (with + without) >= p / q, or > if strict, solved for the records without; whole
+    # numbers only, so that no rounding decides.
     return (with_item * (q - p) - strict) // p
 
 
@@ -206,6 +211,7 @@ def count_pairs(
     touched = np.empty(n_items, dtype=np.int64)
     used, n_found = 0, 0
     for s in range(begin, len(sensitive)):
+        # At most one rule per item of the table can come from the next sensitive item.
         if used > steps or len(found) - n_found < n_items:
             return s, n_found
         a = sensitive[s]
@@ -221,6 +227,7 @@ def count_pairs(
             used += index.row_starts[row + 1] - index.row_starts[row]
         for i in range(n_touched):
             x = touched[i]
+            # Clear while reading: the tally is zero again for the next item.
             both, tally[x] = tally[x], 0
             if x == a or index.supports[x] - both > allowed(both, p, q, strict):
                 continue
@@ -234,6 +241,7 @@ def count_pairs(
 @compiled
 def first_shorter(index: Index, length: int) -> int:
     """Return the first row (they come longest first) with fewer than `length` items."""
+    # Rows come longest first, so a binary search finds the border.
     low, high = 0, len(index.weights)
     while low < high:
         middle = (low + high) // 2
@@ -250,6 +258,7 @@ def count_blocks(index: Index, itemset: Int64Array) -> int:
     end, x = first_shorter(index, len(itemset)), itemset[0]
     if x >= len(index.supports) - len(index.covers):
         return (end + 63) >> 6
+    # Rows shorter than the itemset stand at the end of the list and are left out.
     first = index.list_starts[x]
     low, high = first, index.list_starts[x + 1]
     while low < high:
@@ -274,6 +283,7 @@ def equal_row(index: Index, itemset: Int64Array, value: int) -> int:
             low = middle + 1
         else:
             high = middle
+    # Rows of one length and hash: nearly always one, but hashes may collide.
     for at in range(low, end):
         row = index.list_rows[at]
         start = index.row_starts[row]
@@ -312,6 +322,8 @@ def rows_with(
     while block > 0 and n_found < enough:
         block -= 1
         if first >= rare:
+            # The covers of all items, ANDed: 64 rows at a time. Items ascend from the rarest to the
+            # most frequent, so if the first has a cover, all have.
             bits = index.covers[first - rare, block]
             for i in range(1, len(itemset)):
                 if bits == 0:
@@ -319,6 +331,7 @@ def rows_with(
                 bits &= index.covers[itemset[i] - rare, block]
             row = (block << 6) + 63
             while bits:
+                # Eight empty rows at once.
                 if not bits >> np.uint64(56):
                     bits <<= np.uint64(8)
                     row -= 8
@@ -331,10 +344,12 @@ def rows_with(
             continue
         for place in range(min(start + (block << 6) + 64, stop) - 1, start + (block << 6) - 1, -1):
             row = index.list_rows[place]
+            # A bit of the itemset is missing: the row cannot hold it.
             if sign & ~index.signs[row]:
                 continue
             at, end = index.row_starts[row], index.row_starts[row + 1]
             i = 0
+            # Both ascend: one walk along the row.
             while i < len(itemset) and at < end and index.row_items[at] <= itemset[i]:
                 i += index.row_items[at] == itemset[i]
                 at += 1
@@ -390,6 +405,7 @@ def reserve(
     ([2], [False])
     """
     first, last = index.list_starts[a], index.list_starts[a + 1]
+    # The marks of an item are set once, also if its reservation is taken up again later.
     if begin == 0:
         for at in range(first, last):
             marks.holder[index.list_rows[at]] = tick
@@ -410,6 +426,7 @@ def reserve(
             if index.row_items[place] != a:
                 rest[at] = index.row_items[place]
                 at += 1
+        # t needs more than this.
         limit = allowed(index.weights[t], p, q, strict)
         seen, kept = np.int64(0), np.int64(0)
         sign, block = sign_of(rest), count_blocks(index, rest)
@@ -419,6 +436,7 @@ def reserve(
         found[0], n_found, enough = equal, np.int64(equal >= 0), 8
         while True:
             for row in found[:n_found]:
+                # Rows with `a` do not count, and the equal row was counted first.
                 if marks.holder[row] == tick or (row == equal and enough > 8):
                     continue
                 used += 1
@@ -426,6 +444,8 @@ def reserve(
                 if marks.left_tick[row] != tick:
                     marks.left_tick[row] = tick
                     marks.left[row] = index.weights[row]
+                # What one t takes no other can: reserved weights are disjoint, which the proof
+                # rests on.
                 taken = min(marks.left[row], max(limit + 1 - kept, 0))
                 marks.left[row] -= taken
                 kept += taken
@@ -437,6 +457,8 @@ def reserve(
             enough = MANY
         margins[j] = seen
         unmet[j] = kept <= limit
+        # All rows without `a` that hold the rest were counted: the rest itself breaks the
+        # threshold.
         if seen <= limit:
             return j + 1, j
     return last - first, -1
@@ -530,6 +552,7 @@ def shrink(
     total = 0
     for i in range(size):
         total += weights[cover[i]]
+    # Dropping rows lowers what is allowed, which may drop more: until nothing changes.
     while True:
         before = size
         most = allowed(total, p, q, strict)
@@ -538,6 +561,8 @@ def shrink(
             j = cover[i]
             if margins[j] > most:
                 size -= 1
+                # Dropped rows go behind the cover, so that the parent, whose cover is longer, still
+                # has them.
                 cover[i], cover[size] = cover[size], j
                 total -= weights[j]
             else:
@@ -571,6 +596,7 @@ def sort_numbers(numbers: Int64Array) -> None:
 @compiled
 def split_cover(index: Index, rows: Int32Array, cover: Int64Array, size: int, x: int) -> int:
     """Move the rows with item `x` to the front of ``cover[:size]``; return how many they are."""
+    # A permutation within the cover: the parent has the same rows afterwards.
     front = 0
     for i in range(size):
         j = cover[i]
@@ -649,6 +675,7 @@ def open_node(
     n_unmet = 0
     for i in range(size):
         n_unmet += unmet[frames.cover[i]]
+    # Every violating antecedent lies in an unmet row; there is none in this cover.
     if n_unmet == 0:
         return CUT, size
     cover = frames.cover[:size]
@@ -658,12 +685,14 @@ def open_node(
     for i in range(n_touched):
         x = touched[i]
         if tallies.rows[x] == size:
+            # All antecedents of this cover hold a barred item: they were seen when it was chosen.
             if frames.is_barred[x]:
                 verdict = CUT
             elif x != a and not frames.is_chosen[x]:
                 frames.is_chosen[x] = True
                 frames.chosen[n_chosen] = x
                 n_chosen += 1
+        # Only items of unmet rows are worth trying.
         elif tallies.near[x] and not frames.is_barred[x]:
             frames.waiting[n_waiting] = x
             n_waiting += 1
@@ -682,6 +711,8 @@ def open_node(
         frames.borders[d + 1] = n_waiting
     for i in range(n_touched):
         tallies.rows[touched[i]] = 0
+    # The largest set that all rows of the cover share: no smaller one has fewer records without
+    # `a`.
     if verdict == OPEN and n_chosen > 0:
         most = allowed(total, p, q, strict)
         itemset = frames.chosen[:n_chosen].copy()
@@ -749,6 +780,7 @@ def search(
             if verdict == HIT:
                 return FOUND
         first, place, end = frames.borders[d], frames.places[d], frames.borders[d + 1]
+        # Try the next item: its subtree is everything with the item, and it is barred afterwards.
         if place < end:
             x = frames.waiting[place]
             frames.places[d] += 1
@@ -758,6 +790,7 @@ def search(
             used += frames.sizes[d]
             state[DEPTH], state[FRESH] = d + 1, 1
             continue
+        # Back to the parent: what this node barred and chose is free again.
         for i in range(first, end):
             frames.is_barred[frames.waiting[i]] = False
         for i in range(frames.starts[d], frames.starts[d + 1]):

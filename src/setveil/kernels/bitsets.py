@@ -36,6 +36,8 @@ def ones(bits: np.uint64) -> int:
     >>> ones(np.uint64(11))
     3
     """
+    # Sums of pairs, of fours and of eights of bits, side by side in one word; the product adds the
+    # eight bytes up into the highest.
     x = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

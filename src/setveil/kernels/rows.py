@@ -40,6 +40,7 @@ def row_pairs(offsets: Int64Array, items: Int32Array, width: int) -> Int64Array:
     >>> row_pairs(np.array([0, 3, 4]), np.array([0, 1, 2, 1], dtype=np.int32), 10).tolist()
     [1, 2, 12]
     """
+    # n items of a row make n (n - 1) / 2 pairs: count first, then write without growing.
     total = np.int64(0)
     for row in range(len(offsets) - 1):
         length = offsets[row + 1] - offsets[row]

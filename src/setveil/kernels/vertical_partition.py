@@ -57,9 +57,12 @@ def all_reach(
     at = np.zeros(deepest + 1, dtype=np.int64)  # the next of the others to be tried, by size
     count = np.zeros(deepest + 1, dtype=np.int64)
     for word in range(words):
+        # held[d]: the records of the item and of the d others chosen so far.
         held[0, word] = covers[item, word]
         count[0] += ones(covers[item, word])
     depth = 0
+    # Depth-first over sets of the others, in order, each set once; explicit, since kernels must not
+    # recurse.
     while depth >= 0:
         if at[depth] == len(others):
             depth -= 1
@@ -71,6 +74,7 @@ def all_reach(
             both = held[depth, word] & other[word]
             held[depth + 1, word] = both
             support += ones(both)
+        # Sets that do not occur say nothing and are allowed.
         if 0 < support < least:
             return False
         # Where all records of a set hold the other too, sets with it are as frequent as without.
@@ -104,6 +108,7 @@ def greedy_chunks(covers: SignArray, k: int, m: int) -> Int64Array:
     chosen = np.empty(n, dtype=np.int64)
     held = np.empty((min(m, n + 1), covers.shape[1]), dtype=np.uint64)
     left, number = n, 0
+    # The first item left always fits into a new chunk, so each turn takes one at least.
     while left > 0:
         n_chosen = 0
         for item in range(n):
@@ -167,10 +172,12 @@ def cluster_terms(
     for i in range(found):
         count = counts[terms[i]]
         frequent += count >= k
+        # One number for both criteria: most records first, then the lower item.
         keys[i] = (last - first - count) * len(counts) + terms[i]
     keys.sort()
     for i in range(found):
         terms[i] = keys[i] % len(counts)
+    # Rare items go by number alone: their order carries no count.
     terms[frequent:found].sort()
     return frequent, found
 
@@ -197,6 +204,7 @@ def term_covers(
         place[terms[i]] = i
     for record in range(first, last):
         word = (record - first) >> 6
+        # Record r is bit r mod 64 of word r div 64.
         bit = np.uint64(1) << np.uint64((record - first) & 63)
         for at in range(offsets[record], offsets[record + 1]):
             i = place[items[at]]
@@ -224,6 +232,7 @@ def sub_records(covers: SignArray, chunk: Int64Array) -> tuple[int, int]:
             some |= chunk[i] == number
         chunks += some
         for word in range(covers.shape[1]):
+            # A record has a sub-record in a chunk if it holds any item of it.
             any_of = np.uint64(0)
             for i in range(len(chunk)):
                 if chunk[i] == number:
@@ -241,6 +250,7 @@ def is_narrow(covers: SignArray, chunk: Int64Array, n: int, k: int, m: int) -> b
     >>> is_narrow(np.array([[3], [5]], np.uint64), np.array([0, 1]), 3, 2, 2)
     True
     """
+    # Without a term chunk the sub-records must be shared out to all n records.
     chunks, total = sub_records(covers, chunk)
     return 0 < total - n < k * (min(m, chunks) - 1)
 

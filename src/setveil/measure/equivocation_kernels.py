@@ -28,6 +28,8 @@ def least_entropy(
     found = np.empty(len(widths))
     best = np.zeros(n + 1)
     for w in range(len(widths)):
+        # best[i]: the least entropy of the first i values. best[0] = 0, and best[i] needs smaller
+        # places only.
         for i in range(1, n + 1):
             least = np.inf
             share = 0.0  # summed run by run: differences of sums would lose small chances

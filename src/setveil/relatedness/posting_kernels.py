@@ -39,6 +39,7 @@ def count_words(
         for _ in range(lengths[d]):
             word = word_of[tokens[t]]
             occurrences[word] += 1
+            # Once per document: `last` survives batches, since documents are numbered through.
             if last[word] != first + d:
                 last[word] = first + d
                 documents[word] += 1
@@ -71,6 +72,7 @@ def place_words(
             word = word_of[tokens[t]]
             places[next_place[word]] = place
             next_place[word] += 1
+            # Postings name each document once; places name every occurrence.
             if last[word] != first + d:
                 last[word] = first + d
                 postings[next_posting[word]] = first + d
@@ -101,6 +103,7 @@ def pair_counts(
     n_rows, n_columns = len(row_starts) - 1, len(column_starts) - 1
     words = (total >> 6) + 1
     counts = np.zeros((n_rows, n_columns), dtype=np.int64)
+    # A list longer than a bitset has words is kept as a bitset.
     bitset_of = np.full(n_columns, -1, dtype=np.int64)
     n_dense = 0
     held = np.zeros(total + 1, dtype=np.int64)
@@ -114,6 +117,7 @@ def pair_counts(
                 if 0 <= x < total:
                     held[x + 1] += 1
     bitsets = np.zeros((n_dense, words), dtype=np.uint64)
+    # The short columns of each document: `short[starts[x] : starts[x + 1]]`.
     starts = np.cumsum(held)
     places = starts.copy()
     short = np.empty(starts[total], dtype=np.int32)
@@ -126,6 +130,7 @@ def pair_counts(
                 if 0 <= x < total:
                     short[places[x]] = j
                     places[x] += 1
+    # One bitset for the current row term, used where the term is dense.
     row_bits = np.zeros(words, dtype=np.uint64)
     for i in range(n_rows):
         documents = row_documents[row_starts[i] : row_starts[i + 1]]
@@ -136,11 +141,13 @@ def pair_counts(
         else:
             for x in documents:
                 if 0 <= x < total:
+                    # Short row, short columns: only what they share is touched.
                     for at in range(starts[x], starts[x + 1]):
                         counts[i, short[at]] += 1
         for j in range(n_columns):
             n = 0
             if bitset_of[j] >= 0:
+                # Dense column: ANDed with a dense row, looked up for a short one.
                 column_bits = bitsets[bitset_of[j]]
                 if dense:
                     for w in range(words):
@@ -150,6 +157,7 @@ def pair_counts(
                         if 0 <= x < total:
                             n += (column_bits[x >> 6] >> np.uint64(x & 63)) & np.uint64(1)
                 counts[i, j] = n
+            # Short column, dense row: looked up the other way round.
             elif dense:
                 for x in column_documents[column_starts[j] : column_starts[j + 1]]:
                     if 0 <= x < total:

@@ -80,6 +80,7 @@ class Clusters(NamedTuple):
 @compiled
 def _find(values: Int64Array, low: int, high: int, wanted: int) -> int:
     """Return where a value stands in an ascending part of an array, or -1."""
+    # Binary search.
     end = high
     while low < high:
         middle = (low + high) >> 1
@@ -100,10 +101,14 @@ def _fits(clusters: Clusters, c: int, met: Int64Array, n_met: int, lacking: Int6
     terms, or by shared sub-records, of which those of inner joint clusters go first, since
     nothing else can be done with them. `lacking` is scratch, one number for each cluster.
     """
+    # A record takes one sub-record of each of these chunks. Those of own chunks are then missing
+    # elsewhere.
     own = 0
     for i in range(n_met):
         own += met[i] < clusters.own_chunks
+    # The record itself is filled by the first of them, so one is not missing.
     needed = max(own - 1 - clusters.spare[c], 0) if clusters.bare[c] else 0
+    # The usual case needs no count of the block.
     if needed == 0 and clusters.filled[c]:
         return True
     total = 0
@@ -112,6 +117,7 @@ def _fits(clusters: Clusters, c: int, met: Int64Array, n_met: int, lacking: Int6
         if other == c:
             lacking[other] = needed
         total += lacking[other]
+    # Greedy, inner chunks first: they reach a part of the clusters that outer ones reach.
     for s in range(clusters.shared_first[c], clusters.shared_last[c]):
         if total == 0:
             break
@@ -146,6 +152,8 @@ def _match(
         q = places.chunk[at[j]]
         if q < 0:
             continue
+        # A chunk is matched once, at the first known item in it; the others of the chunk are asked
+        # there.
         leads = True
         for i in range(n_met):
             leads = leads and met[i] != q
@@ -164,6 +172,7 @@ def _match(
             if holds:
                 matched[n] = row
                 n += 1
+        # The known items of this chunk are in no sub-record together.
         if n == before:
             return -1
         met[n_met] = q
@@ -192,6 +201,7 @@ def _is_certain(
         return False
     if places.full[p]:
         return True
+    # The sub-records of the i-th chunk are matched[start:ends[i]].
     start = 0
     for i in range(n_met):
         if met[i] == places.chunk[p]:
@@ -222,6 +232,7 @@ def _candidates(
         n += 1
     start = 0
     for i in range(n_met):
+        # What is certain is in every match, so in the first one too.
         row = matched[start]
         for o in range(row_offsets[row], row_offsets[row + 1]):
             y = row_items[o]
@@ -277,6 +288,7 @@ def certain_items(
     n_out = 0
     for s in range(n_sets):
         known = set_items[set_offsets[s] : set_offsets[s + 1]]
+        # n_common is -1 until a record can hold the set; then how many items may still be certain.
         rarest, n_common = known[0], -1
         for x in known:
             if x < 0:
@@ -287,6 +299,7 @@ def certain_items(
             ):
                 rarest = x
         low, high = (0, 0) if rarest < 0 else (places.starts[rarest], places.starts[rarest + 1])
+        # Only clusters with the rarest of the known items can hold them all.
         for p in range(low, high):
             c = places.cluster[p]
             everywhere = True
@@ -305,6 +318,7 @@ def certain_items(
                 n_common = _candidates(
                     places, clusters, row_offsets, row_items, c, n_met, matched, ends, common
                 )
+            # Certain is what is certain in every cluster: the list only shrinks.
             kept = 0
             for i in range(n_common):
                 y = common[i]
@@ -319,6 +333,7 @@ def certain_items(
                 break  # possible, and nothing more can become certain
         possible[s] = n_common >= 0
         n_common = max(n_common, 0)
+        # Twice the room until it suffices.
         while n_out + n_common > len(out):
             out = np.concatenate((out, np.empty_like(out)))
         out[n_out : n_out + n_common] = np.sort(common[:n_common])

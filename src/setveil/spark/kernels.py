@@ -30,6 +30,7 @@ def first_at_least(row: Int32Array, wanted: int) -> int:
     >>> first_at_least(np.array([2, 5, 9], np.int32), 5), first_at_least(np.array([2], np.int32), 3)
     (1, 1)
     """
+    # Binary search: all before `low` are smaller, all from `high` on are not.
     low, high = 0, len(row)
     while low < high:
         middle = (low + high) // 2
@@ -59,6 +60,7 @@ def route_by_counts(
     """
     n = len(offsets) - 1
     bucket = np.zeros(n, dtype=np.int64)
+    # No questions: one bucket.
     if len(nodes) == 0:
         return bucket
     for record in range(n):
@@ -66,6 +68,7 @@ def route_by_counts(
         at = np.int64(0)
         while at >= 0:
             node = nodes[at]
+            # Leaves below a node are one run of numbers: two searches count them.
             held = first_at_least(row, ends[node]) - first_at_least(row, node)
             at = yes[at] if held >= least[at] else no[at]
         bucket[record] = -1 - at
@@ -123,6 +126,7 @@ def count_histograms(
             continue
         row = leaves[offsets[record] : offsets[record + 1]]
         for h in range(len(heads)):
+            # Leaves below a head are one run of numbers.
             held = first_at_least(row, ends[heads[h]]) - first_at_least(row, heads[h])
             found[bucket[record], h, min(held, most), 0] += 1
             found[bucket[record], h, min(held, most), 1] += len(row)
@@ -149,6 +153,7 @@ def item_masks(
         row = items[offsets[record] : offsets[record + 1]]
         for i in range(tops.shape[1]):
             wanted = tops[bucket[record], i]
+            # Rows of `tops` are filled up with -1 at the end.
             if wanted < 0:
                 break
             place = first_at_least(row, wanted)
@@ -167,6 +172,7 @@ def content_buckets(offsets: Int64Array, items: Int32Array, n_buckets: int) -> I
     n = len(offsets) - 1
     bucket = np.zeros(n, dtype=np.int64)
     for record in range(n):
+        # FNV-1a over the items, with a last mix for the low bits.
         mixed = np.uint64(14695981039346656037)
         for at in range(offsets[record], offsets[record + 1]):
             mixed = (mixed ^ np.uint64(items[at])) * np.uint64(1099511628211)
@@ -191,6 +197,7 @@ def wave_pairs(
     counts = np.zeros((n, width), dtype=np.int32)
     for row in range(len(starts) - 1):
         held = ranks[starts[row] : starts[row + 1]]
+        # Ranks ascend: the nodes of the wave are one run of the row.
         for i in range(first_at_least(held, first), first_at_least(held, last)):
             own = column[held[i]] - base
             for j in range(i + 1, len(held)):
@@ -215,6 +222,7 @@ def others_of(
     n = 0
     for j in range(i + 1, len(held)):
         other = order[held[j]]
+        # What lies below the node says nothing new beside it.
         if not node <= other < ends[node]:
             found[n] = place[held[j]]
             n += 1
@@ -247,6 +255,7 @@ def tail_costs(
         for i in range(first_at_least(held, first), first_at_least(held, last)):
             others = others_of(held, i, order, ends, place)
             for j in range(len(others)):
+                # A search under (node, other j) reads all others from j on.
                 costs[column[held[i]] - base, others[j]] += len(others) - j
     return costs
 
@@ -273,6 +282,7 @@ def cut_tails(
     n_rows, n_places = np.int64(0), np.int64(0)
     part, head = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     offsets, items = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    # First how many, then which.
     for filling in range(2):
         n_rows, n_places = np.int64(0), np.int64(0)
         for row in range(len(starts) - 1):
@@ -283,6 +293,8 @@ def cut_tails(
                 before = np.int64(-1)
                 for j in range(len(others)):
                     goes = np.searchsorted(bounds, own * width + others[j], side="right") - 1
+                    # The others of one part follow each other, since bounds ascend: a row goes to
+                    # each part once.
                     if goes == before:
                         continue
                     before = goes
@@ -336,6 +348,7 @@ def rare_sets(
     ...           np.array([1, 2, 3]), np.array([4, 2, 3, 4], np.int32)).tolist()
     [[0, 1, 1], [0, 2, 1]]
     """
+    # Where each item stands in the rows: places[heads[item] : heads[item + 1]].
     heads = np.zeros(len(nodes) + 1, dtype=np.int64)
     for item in items:
         heads[item + 1] += 1
@@ -349,6 +362,7 @@ def rare_sets(
             filled[items[at]] += 1
     found = np.empty((64, size + 1), dtype=np.int64)
     n_found = 0
+    # A stack of sizes instead of recursion: waiting[d] are the items that may follow the first d.
     waiting = np.empty((size - 1, len(nodes)), dtype=np.int64)
     n_waiting, done = np.zeros(size - 1, dtype=np.int64), np.zeros(size - 1, dtype=np.int64)
     positions = np.empty((size - 1, len(items)), dtype=np.int64)
@@ -367,6 +381,7 @@ def rare_sets(
         done[depth] += 1
         prefix[depth] = item
         n = 0
+        # positions[d]: where the last item of the prefix stands, in each row that holds the prefix.
         if depth == 0:
             for at in range(heads[item], heads[item + 1]):
                 positions[0, n] = places[at]
@@ -379,6 +394,7 @@ def rare_sets(
                     positions[depth, n] = at
                     n += 1
         n_positions[depth] = n
+        # One scan behind the positions counts all extensions by one item.
         for i in range(n):
             for at in range(positions[depth, i] + 1, row_end[positions[depth, i]]):
                 counts[items[at]] += 1
@@ -388,6 +404,7 @@ def rare_sets(
             counts[other] = 0
             if count == 0:
                 continue
+            # Nodes of a set must not lie below each other.
             apart = True
             for d in range(depth + 1):
                 a, b = nodes[prefix[d]], nodes[other]

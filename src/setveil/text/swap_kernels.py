@@ -35,6 +35,7 @@ def swap_towards(
     within `tolerance`.
     """
     kept = 0
+    # Distance from the target; it falls with every swap that is kept.
     away = np.inf if sums[1] == 0 else abs(sums[0] / sums[1] - target)
     for j in range(len(leaving)):
         if away <= tolerance:
@@ -42,10 +43,13 @@ def swap_towards(
         old, new = order[leaving[j]], order[entering[j]]
         part = sums[0] + parts[new] - parts[old]
         whole = sums[1] + wholes[new] - wholes[old]
+        # Count as if the swap were made: items that vanish with the old record, and that come with
+        # the new.
         for at in range(offsets[old], offsets[old + 1]):
             counts[items[at]] -= 1
             if counts[items[at]] == 0:
                 part -= 1
+        # First out, then in: an item in both records is counted right.
         for at in range(offsets[new], offsets[new + 1]):
             if counts[items[at]] == 0:
                 part += 1
@@ -56,6 +60,7 @@ def swap_towards(
             order[leaving[j]], order[entering[j]] = new, old
             kept += 1
         else:
+            # Undo the counts.
             for at in range(offsets[new], offsets[new + 1]):
                 counts[items[at]] -= 1
             for at in range(offsets[old], offsets[old + 1]):

@@ -56,6 +56,7 @@ def all_subsets_kept(
     """
     for left_out in range(len(prefix)):
         vertex = np.int64(0)
+        # Subsets are looked up as paths in the trie; the one without `item` is the prefix itself.
         led = item < lead
         for i in range(len(prefix) + 1):
             if i == left_out:
@@ -192,6 +193,9 @@ def minimal_moles(
             support = count[item]
             if support == 0:
                 continue
+            # The item is in all rows of the prefix, so adding it changes nothing; or a subset is a
+            # mole or has no more records: then the set is not minimal, or behaves as that subset
+            # does.
             if depth > 0 and (
                 support == end - start
                 or not all_subsets_kept(
@@ -199,6 +203,8 @@ def minimal_moles(
                 )
             ):
                 count[item] = 0
+            # A set below k is a mole without a look at its rows, and rows of the last size serve
+            # only to look for secrets.
             elif support >= k and (n_secrets > 0 or depth + 1 < p):
                 cursor[item] = free
                 free += support
@@ -309,6 +315,7 @@ def hit_all(
     remaining = holders[1:].copy()
     holders = np.cumsum(holders)
     sets = np.empty(len(items), dtype=np.int64)
+    # Filled from the back, so that holders[v + 1] comes out as the begin of item v.
     for s in range(n_sets - 1, -1, -1):
         for at in range(offsets[s], offsets[s + 1]):
             holders[items[at] + 1] -= 1
@@ -321,6 +328,7 @@ def hit_all(
     while n_hit < n_sets:
         best = present[0]
         for item in present[1:]:
+            # remaining / cost compared by cross products: exact, and an item without cost wins.
             if remaining[item] * costs[best] > remaining[best] * costs[item] or (
                 remaining[best] == 0 and remaining[item] > 0
             ):

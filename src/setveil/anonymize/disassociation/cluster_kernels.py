@@ -88,6 +88,7 @@ def horizontal_partition(
     for item in used:
         aside[n_aside + PARENT], aside[n_aside + TERM] = n_aside - PAIR, item
         n_aside += PAIR
+    # A stack of parts: a run of `order`, and the last item left aside on the way to it.
     frames = np.empty(1024 * FRAME, dtype=np.int64)
     frames[LOW], frames[HIGH], frames[NODE] = 0, n, n_aside - PAIR if n_aside else -1
     depth = FRAME
@@ -98,35 +99,46 @@ def horizontal_partition(
             continue
         rows = order[low:high].copy()
         n_touched = count_items(offsets, items, rows, counts, touched)
+        # Items left aside on the way here split nothing: their counts are struck out.
         up = node
         while up >= 0:
             counts[aside[up + TERM]] = 0
             up = aside[up + PARENT]
         places = place_rows(offsets, items, rows, counts, touched[:n_touched], starts, k)
+        # Keys that ascend with falling count, then with the number: the smallest is the item
+        # wanted.
         heap = [np.int64(0) for _ in range(0)]
         for item in touched[:n_touched]:
             if counts[item] >= k:
                 heap.append(item - counts[item] * n_items)
         heapq.heapify(heap)
+        # Invariant of the chain: rows that stay are those of the part from `low` on; `counts` are
+        # theirs.
         stays = np.ones(len(rows), dtype=np.bool_)
         while high - low >= most and len(heap) > 0:
             key = heapq.heappop(heap)
             item = key % n_items
             count = counts[item]
+            # The count has fallen since this entry was made: put the item back where it belongs
+            # now.
             if item - count * n_items != key:
                 if count >= k:
                     heapq.heappush(heap, item - count * n_items)
                 continue
             rest = high - low - count
+            # One side would be too small, and the part is small enough to stay as it is.
             if 0 < rest < k and high - low < 2 * most:
                 break
             aside = ensure_room(aside, n_aside + PAIR)
             aside[n_aside + PARENT], aside[n_aside + TERM] = node, item
             n_aside += PAIR
+            # The item splits nothing here, or too little: it is left aside, and the next one is
+            # tried.
             if rest < k:
                 node = n_aside - PAIR
                 counts[item] = 0
                 continue
+            # The records with the item move to the front, where they are a part of their own.
             first = low
             place = starts[item]
             while low < first + count:
@@ -143,6 +155,7 @@ def horizontal_partition(
             frames[depth + LOW], frames[depth + HIGH] = first, low
             frames[depth + NODE] = n_aside - PAIR
             depth += FRAME
+        # What no item has split off follows, in the order it had.
         for row in range(len(rows)):
             if stays[row]:
                 order[low] = rows[row]
@@ -199,6 +212,7 @@ def place_rows(
     ...            np.array([1, 0, 2]), np.array([0, 2]), starts, 2)
     array([0, 1])
     """
+    # Only frequent items get a list: others can never split a part.
     total = np.int64(0)
     for item in touched:
         starts[item] = total
@@ -211,6 +225,7 @@ def place_rows(
             if counts[item] >= k:
                 places[starts[item]] = row
                 starts[item] += 1
+    # Filling has moved the starts to the ends; back.
     for item in touched:
         if counts[item] >= k:
             starts[item] -= counts[item]
@@ -302,6 +317,7 @@ def share_terms(
             counts[item] += 1
         for at in range(banned_borders[pair], banned_borders[pair + 1]):
             if counts[banned[at]] > 0:
+                # An item of a record chunk or shared chunk of the pair would stand in two chunks.
                 counts[banned[at]] = BANNED
         for item in touched[:n_touched]:
             if counts[item] > caps[pair]:
@@ -317,12 +333,14 @@ def share_terms(
                 n_shared += 1
                 occurrences += counts[item]
         borders[pair + 1] = cut
+        # occurrences / size of the pair >= listed / listing, without a division.
         if n_shared > 0 and occurrences * listing >= listed * sizes[pair]:
             mine = shared[cut : cut + n_shared]
             by_support(mine, counts, last - first)
             covers = term_covers(row_offsets, items, first, last, mine, place)
             chunk[cut : cut + n_shared] = greedy_chunks(covers, k, m)
             borders[pair + 1] = cut + n_shared
+        # Only what was touched is cleared: pairs are many and small.
         for item in touched[:n_touched]:
             counts[item] = 0
     used = borders[n_pairs]
@@ -338,6 +356,7 @@ def by_support(terms: Int32Array, counts: Int64Array, most: int) -> None:
     >>> terms.tolist()
     [1, 0, 2]
     """
+    # One number for both criteria, so that a plain sort will do.
     keys = np.empty(len(terms), dtype=np.int64)
     for i in range(len(terms)):
         keys[i] = (most - counts[terms[i]]) * len(counts) + terms[i]
@@ -396,6 +415,7 @@ def withdraw_last(
     row = first
     while row < last:
         cluster = row_cluster[row]
+        # Of one member: whether some item stays in its term chunk, and the rarest that would leave.
         start, stays, rarest = row, False, np.int64(-1)
         while row < last and row_cluster[row] == cluster:
             for at in range(row_offsets[row], row_offsets[row + 1]):
@@ -411,6 +431,8 @@ def withdraw_last(
     listed, listing, row = np.int64(0), np.int64(0), first
     while row < last:
         cluster = row_cluster[row]
+        # Each item counts once for a member; `seen` holds the member's first row, which no other
+        # has.
         start, loses = row, False
         while row < last and row_cluster[row] == cluster:
             for at in range(row_offsets[row], row_offsets[row + 1]):

@@ -69,6 +69,7 @@ def chunk_mates(
     >>> chunk_mates(np.array([[1], [3], [1]], np.uint64), np.array([0, 0, 1]), 0, 0, mates)
     1
     """
+    # The sub-record of a chunk: the items of the chunk that this record still holds.
     found = 0
     for other in range(len(chunk)):
         if other != item and chunk[other] == chunk[item] and has(covers[other], record):
@@ -102,19 +103,24 @@ def thin_out(
     """
     n = len(lengths)
     mates = np.empty(len(chunk), dtype=np.int64)
+    # Scratch for `all_reach`: one row of bits for each size of a set.
     held = np.empty((min(m, len(chunk) + 1), covers.shape[1]), dtype=np.uint64)
     left = support(covers[item])
     while left > cap:
+        # Costs are at most 2 * len(chunk), so the first record that qualifies is below this.
         best, least = -1, np.int64(2 * len(chunk) + 1)
         for record in range(n):
+            # A record must keep another item, or it would be published empty.
             if not has(covers[item], record) or lengths[record] < 2:
                 continue
             found = chunk_mates(covers, chunk, item, record, mates)
             cost = 2 * len(chunk) if keep_filled and found == 0 else found
+            # Sets with the item lose one record: more than k must have them before.
             if cost < least and left > k and all_reach(covers, item, mates[:found], k + 1, m, held):
                 best, least = record, cost
         if best < 0:
             return False
+        # The bit is set, so this clears it.
         covers[item, best >> 6] ^= np.uint64(1) << np.uint64(best & 63)
         lengths[best] -= 1
         left -= 1
@@ -150,9 +156,11 @@ def thin_to_one(
     >>> thin_to_one(covers, np.array([0, 1]), lengths, 1, 2), covers.tolist()
     (True, [[17], [14]])
     """
+    # What was taken out, so that it can be put back if the rest fails.
     taken = np.empty((excess, 2), dtype=np.int64)
     mates = np.empty(len(chunk), dtype=np.int64)
     for done in range(excess):
+        # An item in k records or fewer must not become rarer.
         best, most, where = -1, np.int64(k), -1
         for item in range(len(chunk)):
             if support(covers[item]) <= most:
@@ -166,6 +174,7 @@ def thin_to_one(
                     best, most, where = item, support(covers[item]), record
                     break
         if best < 0:
+            # Undo: all or nothing.
             for item, record in taken[:done]:
                 covers[item, record >> 6] ^= np.uint64(1) << np.uint64(record & 63)
                 lengths[record] += 1
@@ -207,6 +216,7 @@ def set_apart(chunk: Int64Array, item: int) -> bool:
     for other in range(len(chunk)):
         mates += chunk[other] == chunk[item]
         last = max(last, chunk[other])
+    # It stands in a chunk of its own already.
     if mates < 2:
         return False
     chunk[item] = last + 1
@@ -224,12 +234,14 @@ def widen(covers: SignArray, chunk: Int64Array, n: int, k: int, m: int) -> bool:
     (True, [0, 2, 1])
     """
     first = chunk.copy()
+    # First each item by itself is tried, then more and more of them together.
     for together in (False, True):
         for number in range(first[last_of(first)], -1, -1):
             for item in range(len(chunk) - 1, -1, -1):
                 if first[item] == number and set_apart(chunk, item):
                     if not is_narrow(covers, chunk, n, k, m):
                         return True
+                    # One by one: this item alone was not enough, so it goes back.
                     if not together:
                         chunk[item] = number
     chunk[:] = first
@@ -295,6 +307,7 @@ def make_safe(
     >>> covers.tolist(), chunk.tolist()
     ([[14], [11], [6]], [0, 0, 1])
     """
+    # Both ways start from the same chunks; they change their arguments.
     whole, chunks, full = covers.copy(), chunk.copy(), lengths.copy()
     make_safe_by(covers, chunk, lengths, has_rare, cap, k, m, False)
     if np.all(chunk >= 0):
@@ -320,8 +333,12 @@ def make_safe_by(
     n = len(lengths)
     whole = covers.copy()
     has_terms = has_rare
+    # Until no record chunk has an item in more than `cap` records: each turn mends one item, or the
+    # width of the cluster.
     while True:
         if not has_terms and is_narrow(covers, chunk, n, k, m):
+            # Without a term chunk too few sub-records are no disguise: wider, or one each, or a
+            # term chunk.
             excess = sub_records(covers, chunk)[1] - n
             rarest = rarest_of_last(covers, chunk)
             if apart and (
@@ -336,6 +353,7 @@ def make_safe_by(
             has_terms = True
             continue
         chunks, _ = sub_records(covers, chunk)
+        # Nothing is linked across chunks: one chunk, or a term chunk alone.
         if chunks == 0 or (chunks == 1 and not has_terms):
             return
         item = most_frequent(covers, chunk, cap)
@@ -343,6 +361,7 @@ def make_safe_by(
             return
         if thin_out(covers, chunk, item, lengths, cap, k, m, not has_terms):
             continue
+        # What could not be finished is undone before the next way is tried.
         put_back(covers, whole, item, lengths)
         if not (
             apart
@@ -423,11 +442,13 @@ def safe_clusters(
         first, last = borders[cluster], borders[cluster + 1]
         low = term_offsets[cluster]
         frequent, found = cluster_terms(offsets, items, first, last, k, counts, terms[low:])
+        # `cluster_terms` wants zeros; only what it counted is cleared.
         for term in terms[low : low + found]:
             counts[term] = 0
         mine = terms[low : low + frequent]
         covers = term_covers(offsets, items, first, last, mine, place)
         within = greedy_chunks(covers, k, m)
+        # A record has as many items as it is long, until some are taken out.
         lengths = offsets[first + 1 : last + 1] - offsets[first:last]
         make_safe(covers, within, lengths, frequent < found, caps[cluster], k, m)
         mark_removed(offsets, items, first, last, mine, covers, place, removed)

@@ -59,6 +59,8 @@ def band_groups(
     for count in left:
         items_with[count] += 1
         top = max(top, count)
+    # A doubly linked list of the records in no group: neighbours are found without passing over
+    # others.
     links = np.empty((n, 2), dtype=np.int64)
     for i in range(n):
         links[i, BEFORE] = i - 1
@@ -67,6 +69,7 @@ def band_groups(
     longest = np.int64(0)
     for i in range(n):
         longest = max(longest, offsets[i + 1] - offsets[i])
+    # Stamped with the record they were set for, so that they never need clearing.
     mine = np.full(n_items, -1, dtype=np.int64)
     taken = np.full(n_secret, -1, dtype=np.int64)
     near = np.empty(2 * reach, dtype=np.int64)
@@ -97,6 +100,7 @@ def band_groups(
                         if mine[items[i]] == t:
                             shared += 1
                     near[found] = c
+                    # One number for both criteria: most shared items first, then the lower rank.
                     keys[found] = (longest - shared) * n + rank[c]
                     found += 1
                 c = links[c, side]
@@ -125,9 +129,11 @@ def band_groups(
                 items_with[left[s]] -= 1
                 left[s] -= 1
                 items_with[left[s]] += 1
+        # Counts only fall while groups are made, so the greatest is at or below the last one.
         most = top
         while most > 0 and items_with[most] == 0:
             most -= 1
+        # The rest could no longer be one group: give this one up and restore the counts.
         if most * p > remaining - p:
             for c in members:
                 for i in range(secret_offsets[c], secret_offsets[c + 1]):
@@ -166,6 +172,7 @@ def spread_groups(
     """
     n = len(secret_offsets) - 1
     n_secret = np.int64(secret_items.max() + 1 if len(secret_items) else 0)
+    # The records of each sensitive item, in order; at[s] is where those that are left may begin.
     starts = np.zeros(n_secret + 1, dtype=np.int64)
     for s in secret_items:
         starts[s + 1] += 1
@@ -189,11 +196,14 @@ def spread_groups(
     next_bare, remaining, n_groups = 0, np.int64(n), np.int64(0)
     while n_secret and left.max() > 0:
         found = 0
+        # A stable sort: of items in equally many records the lower number comes first.
         for s in np.argsort(-left, kind="mergesort"):
             if found == size or left[s] == 0:
                 break
+            # A record of the group holds the item already.
             if taken[s] == n_groups:
                 continue
+            # left[s] > 0: there is such a record, so this ends.
             while group_of[records[at[s]]] >= 0:
                 at[s] += 1
             for j in range(at[s], starts[s + 1]):
@@ -217,6 +227,7 @@ def spread_groups(
         for t in members:
             for i in range(secret_offsets[t], secret_offsets[t + 1]):
                 left[secret_items[i]] -= 1
+        # After this group the rest could not be split further: it is left over as a whole.
         if careful and left.max() * size > remaining - size:
             break
         next_bare += fill

@@ -57,6 +57,7 @@ def _best_split(heavy: Int32Array, members: Int64Array, k: int, sample: int) -> 
     step = max(len(members) // sample, 1)
     taken = members[::step]
     n = len(taken)
+    # The sample must leave as large a share on both sides as k is of the members.
     side = max((k * n + len(members) - 1) // len(members), 1)
     n_heads = heavy.shape[1]
     low = heavy[taken[0]].copy()
@@ -71,6 +72,7 @@ def _best_split(heavy: Int32Array, members: Int64Array, k: int, sample: int) -> 
         total[node] -= n * np.int64(low[node])
     best_node, best_at, best_gain = -1, np.int32(0), np.int64(0)
     column = np.empty(n, dtype=np.int32)
+    # Most promising node first: once its bound is no better than the best gain, no other can win.
     while True:
         node = np.argmax(total)
         if total[node] <= best_gain:
@@ -79,6 +81,7 @@ def _best_split(heavy: Int32Array, members: Int64Array, k: int, sample: int) -> 
         for i in range(n):
             column[i] = heavy[taken[i], node]
         column.sort()
+        # Cuts between equal weights would separate records that look alike.
         for i in range(side, n - side + 1):
             if column[i] > column[i - 1]:
                 gain = np.int64(column[i] - low[node]) * (n - i)
@@ -100,9 +103,12 @@ def split_by_counts(
     borders = np.empty(n + 1, dtype=np.int64)
     borders[0] = 0
     n_borders = 1
+    # Pairs of borders. A part is replaced by its halves, so there are never more than n + 2 pairs.
     stack = np.empty(2 * n + 4, dtype=np.int64)
     stack[0], stack[1] = 0, n
     top = 2
+    # Invariant: every record stands in exactly one cell, and the cells on the stack come after all
+    # those that have their borders.
     room = np.empty(n, dtype=order.dtype)
     while top > 0:
         top -= 2
@@ -112,6 +118,8 @@ def split_by_counts(
         if size > limit:
             node, at = _best_split(heavy, order[low:high], k, sample)
             if node >= 0:
+                # A stable partition in place: records keep their order on both sides, so ties stay
+                # by content.
                 lower = 0
                 for i in range(low, high):
                     t = order[i]
@@ -122,6 +130,7 @@ def split_by_counts(
                         room[lower] = t
                         lower += 1
                 order[low + upper : high] = room[:lower]
+        # The sample may have promised k on both sides where there are fewer: then it is not split.
         if upper >= k and size - upper >= k:
             stack[top], stack[top + 1] = low + upper, high
             stack[top + 2], stack[top + 3] = low, low + upper
@@ -176,6 +185,7 @@ def cells_value(
 ) -> int:
     """Return the sum of |S| * P(S) over the cells of `order`."""
     total = np.int64(0)
+    # `dense` is zero outside the nodes of the current seed: a minimum with the seed is zero there.
     for c in range(len(borders) - 1):
         low, high = borders[c], borders[c + 1]
         seed = order[low]
@@ -208,9 +218,12 @@ def _nearest(
         total = np.int32(0)
         for h in range(len(ours)):
             total += min(ours[h], theirs[h])
+        # In units of `heavy`, four times the shared weight less the own weight: as in the exact
+        # gain.
         score[i] = 4 * np.int64(total) - (own[left[i]] >> shift)
     n_near = min(width, n_left - 1)
     bar = np.partition(score[1:n_left], n_left - 1 - n_near)[n_left - 1 - n_near]
+    # Of the records at the bar only as many as there is room for, the first ones: ties by content.
     ties = n_near
     for i in range(1, n_left):
         if score[i] > bar:
@@ -248,6 +261,7 @@ def grow_clusters(
     """
     n = len(block)
     n_clusters = n // k
+    # `left` stays sorted, so its first record is the longest that is left.
     left = np.sort(block)
     n_left = n
     member = np.empty((n_clusters, 2 * k), dtype=np.int64)
@@ -261,6 +275,8 @@ def grow_clusters(
             dense[nodes[at]] = weights[at]
         found = _nearest(heavy, own, shift, left, n_left, width, score, place)
         for joined in range(1, k):
+            # Four times |S| * P(S) with t in it, less the own weight of t: the quarter that counts
+            # against it.
             best, best_gain = -1, np.int64(0)
             for j in range(found):
                 t = left[place[j]]
@@ -276,6 +292,7 @@ def grow_clusters(
         for at in range(starts[seed], starts[seed + 1]):
             dense[nodes[at]] = 0
         left[0] = -1
+        # Close the gaps that the members of this cluster leave, in order.
         kept = 0
         for i in range(n_left):
             if left[i] >= 0:
@@ -332,6 +349,8 @@ def cluster_blocks(
     """
     n = len(starts) - 1
     order = np.arange(n)
+    # Blocks bound the quadratic cost of growing; both ways see the same records and are compared by
+    # the exact value.
     blocks = split_by_counts(heavy, order, k, limit, limit, 2048)
     borders = np.empty(n // k + 1, dtype=np.int64)
     borders[0] = 0
@@ -396,6 +415,7 @@ def _summarise(
     gets what the common weight gains when the member at a place leaves. Returns the number of
     entries and the common weight. `work` has five rows by node, zero before and after.
     """
+    # Only nodes that all members hold, or all but one, matter: others stay at zero whoever leaves.
     holders, least, second, who, places = work[0], work[1], work[2], work[3], work[4]
     size = len(members)
     n_listed = 0
@@ -424,6 +444,8 @@ def _summarise(
         node = listed[i]
         if holders[node] >= size - 1:
             low, next_low, place = least[node], second[node], who[node]
+            # One member lacks the node: the sum of all places less those of the holders is its
+            # place.
             if holders[node] < size:
                 low, next_low = np.int64(0), low
                 place = size * (size - 1) // 2 - places[node]
@@ -433,6 +455,7 @@ def _summarise(
             entries[3, n_entries] = place
             n_entries += 1
             common += low
+            # Without the member with the least weight the second least is the common one.
             drop[place] += next_low - low
         holders[node] = 0
         places[node] = 0
@@ -481,11 +504,15 @@ def _rank(
         for h in range(len(theirs)):
             gained += min(row[h], theirs[h])
             given += min(other[h], ours[h])
+        # An estimate from heavy weights of what both clusters keep after the swap, less what c
+        # keeps now. What the own cluster keeps now is the same for all and left out.
         value = size[c] * np.int64(gained) + own_size * np.int64(given) - kept[c]
         if n_found == len(found) and value <= score[n_found - 1]:
             continue
         at = n_found if n_found < len(found) else n_found - 1
         n_found = min(n_found + 1, len(found))
+        # Insertion into a short list, sorted by falling score; equals stay in the order of
+        # clusters.
         while at > 0 and score[at - 1] < value:
             score[at], found[at] = score[at - 1], found[at - 1]
             at -= 1
@@ -533,6 +560,7 @@ def exchange(
     """
     n = len(starts) - 1
     n_clusters = len(borders) - 1
+    # No move makes a cluster larger than this; one that is larger already keeps its size.
     most = 4 * k
     member = np.empty((n_clusters, max(most, np.max(np.diff(borders)))), dtype=np.int64)
     size = np.diff(borders)
@@ -546,6 +574,8 @@ def exchange(
     entries = np.empty((4, n_nodes), dtype=np.int64)
     drop = np.empty(member.shape[1], dtype=np.int64)
     delta = np.empty(member.shape[1], dtype=np.int64)
+    # Cluster c has its entries in the pool from first[c] on, count[c] of them, with room for
+    # room[c].
     first = np.zeros(n_clusters, dtype=np.int64)
     count = np.zeros(n_clusters, dtype=np.int64)
     room = np.zeros(n_clusters, dtype=np.int64)
@@ -557,10 +587,12 @@ def exchange(
     worst = np.empty((n_clusters, n_heads), dtype=np.int32)
     kept = np.zeros(n_clusters, dtype=np.int64)
     ours = np.empty(n_heads, dtype=np.int32)
+    # Clusters that changed and must be summed up anew before anybody looks at them.
     stale = np.empty(n_clusters, dtype=np.int64)
     for c in range(n_clusters):
         stale[c] = c
     n_stale = n_clusters
+    # A record that found nothing to gain is not asked again before its own cluster changes.
     version = np.zeros(n_clusters, dtype=np.int64)
     failed = np.full(n, -1, dtype=np.int64)
     visit = np.arange(n)
@@ -572,6 +604,7 @@ def exchange(
     for _ in range(passes):
         state = shuffle(visit, state)
         for v in range(n):
+            # Bring the entries, the worst member and the rest of changed clusters up to date.
             for i in range(n_stale):
                 c = stale[i]
                 n_entries, common[c] = _summarise(
@@ -586,6 +619,7 @@ def exchange(
                     end += room[c]
                 count[c] = n_entries
                 pool[:, first[c] : first[c] + n_entries] = entries[:, :n_entries]
+                # The worst member is the one without which the cluster has most in common.
                 bad = 0
                 for j in range(1, size[c]):
                     if drop[j] > drop[bad]:
@@ -620,9 +654,13 @@ def exchange(
                 alone += weight
             for at in range(starts[t], starts[t + 1]):
                 mine[nodes[at]] = weights[at]
+            # Gains are exact and must be above zero, so the total grows with every exchange and the
+            # search ends.
             best_gain, best_cluster, best_slot = np.int64(0), -1, -1
             for i in range(n_found):
                 c = found[i]
+                # base: what c has in common with t as a further member. base + delta[j]: with t
+                # instead of member j.
                 base = np.int64(0)
                 delta[: size[c]] = 0
                 for at in range(first[c], first[c] + count[c]):
@@ -631,11 +669,14 @@ def exchange(
                     base += low
                     delta[pool[3, at]] += min(pool[2, at], weight) - low
                 before = own_size * common[here] + size[c] * common[c]
+                # A move: t joins c. It must leave k records behind.
                 if own_size > k and size[c] < most:
                     gain = (own_size - 1) * alone + (size[c] + 1) * base - before
                     if gain > best_gain:
                         best_gain, best_cluster, best_slot = gain, c, -1
                 for j in range(size[c]):
+                    # A swap of t and member j. The own cluster keeps at most `alone` with j in the
+                    # place of t: the exact sum is taken only where this bound wins.
                     gain = size[c] * (base + delta[j]) - before
                     if gain + own_size * alone > best_gain:
                         x = member[c, j]

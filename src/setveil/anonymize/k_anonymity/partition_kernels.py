@@ -29,6 +29,7 @@ def child_towards(child_offsets: Int64Array, children: Int32Array, node: int, le
     low, high = child_offsets[node], child_offsets[node + 1]
     if low == high:
         return -1
+    # Nodes are in preorder: the child above a leaf is the last whose number is not above the leaf.
     while high - low > 1:
         middle = (low + high) // 2
         if children[middle] <= leaf:
@@ -55,11 +56,13 @@ def best_node(
     ...           np.array([2, 4], np.int32), np.array([6, 2, 0, 4, 0]), np.zeros(5, np.int64))
     3
     """
+    # A leaf whose `below` is negative is closed: its node was not split and never will be.
     for row in rows:
         for at in range(offsets[row], offsets[row + 1]):
             if below[at] >= 0:
                 gain[cover[at]] += ncp[cover[at]] - ncp[below[at]]
     best, best_gain = -1, np.int64(-1)
+    # All records of a part have the same open nodes, so those of the first one are all there are.
     first, last = offsets[rows[0]], offsets[rows[0] + 1]
     for at in range(first, last):
         if below[at] >= 0 and gain[cover[at]] > best_gain:
@@ -95,6 +98,7 @@ def distribute(
     for i in range(n):
         for at in range(offsets[rows[i]], offsets[rows[i] + 1]):
             held += cover[at] == node
+    # At most half full, so that a search for a free slot ends soon.
     size = 16
     while size < 2 * held:
         size *= 2
@@ -104,6 +108,7 @@ def distribute(
     n_vertices = 1
     n_numbers = 0
     for i in range(n):
+        # Leaves ascend, so the children of a set come in order, and each set has one path.
         vertex = np.int64(0)
         before = np.int64(-1)
         for at in range(offsets[rows[i]], offsets[rows[i] + 1]):
@@ -114,6 +119,7 @@ def distribute(
             if child == before:
                 continue
             before = child
+            # One number for the edge from this vertex by this child.
             edge = vertex * len(ncp) + child
             slot = (edge * 0x9E3779B97F4A7C1 >> 20) & (size - 1)  # wraps: multiplicative hash
             while edges[slot] >= 0 and edges[slot] != edge:
@@ -156,6 +162,7 @@ def balance(
         if sizes[s] < k:
             sizes[n_numbers] += sizes[s]
             sizes[s] = 0
+    # The leftover is empty, or large enough as it is.
     if not 0 < sizes[n_numbers] < k:
         return sizes
     # Least gain first, rows of equal gain in order: one pass per value of the gain, each moving at
@@ -178,6 +185,7 @@ def balance(
                 state[MOVED] += 1
                 if sizes[n_numbers] == k:
                     return sizes
+    # Nobody can spare another row: the subpart that gains least joins the leftover as a whole.
     poorest = np.int64(-1)
     for s in range(n_numbers):
         if sizes[s] > 0 and (poorest < 0 or totals[s] < totals[poorest]):
@@ -229,6 +237,8 @@ def split_parts(
         state[DEPTH] -= 1
         start, end = stack[state[DEPTH], 0], stack[state[DEPTH], 1]
         rows = place[start:end].copy()
+        # Depth-first over runs of `place`: a part is either final or replaced by its subparts, in
+        # the same run, so that no other array is needed.
         node = best_node(rows, offsets, cover, below, ncp, gain)
         if node < 0:
             group[rows] = state[GROUPS]
@@ -244,6 +254,7 @@ def split_parts(
                 stack[state[DEPTH], 0] = ends[s] - sizes[s]
                 stack[state[DEPTH], 1] = ends[s]
                 state[DEPTH] += 1
+        # From ends to begins: the rows of each subpart are placed from its begin on.
         ends -= sizes
         for i in range(len(rows)):
             row = rows[i]
@@ -253,6 +264,7 @@ def split_parts(
                 if cover[at] != node:
                     continue
                 if number[i] == n_numbers:
+                    # The leftover keeps the node as it is, for good.
                     below[at] = -1
                 else:
                     cover[at] = below[at]

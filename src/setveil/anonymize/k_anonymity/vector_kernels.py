@@ -41,10 +41,13 @@ def ancestor_vectors(
     count = np.zeros(len(parents), dtype=np.int64)
     touched = np.empty(len(parents), dtype=np.int64)
     starts = np.zeros(n + 1, dtype=np.int64)
+    # Two passes: how many nodes each record has, then the nodes. The root (0) is left out, since
+    # every record has it.
     for row in range(n):
         size = 0
         for place in range(offsets[row], offsets[row + 1]):
             node = np.int64(leaves[place])
+            # A node that was seen has its ancestors seen.
             while node > 0 and count[node] == 0:
                 count[node] = 1
                 touched[size] = node
@@ -73,6 +76,7 @@ def ancestor_vectors(
             node = touched[i]
             if rank[node] >= 0:
                 nodes[at] = rank[node]
+                # gamma of the node, once for each item at or below it.
                 weights[at] = gamma[node] * count[node]
                 at += 1
             count[node] = 0
@@ -117,6 +121,8 @@ def least_common_generalizations(
             size = 0
             for at in range(offsets[row], offsets[row + 1]):
                 node = np.int64(leaves[at])
+                # Counts of items at or below each ancestor; `touched` lists them, so that clearing
+                # costs no more than filling.
                 while node >= 0:
                     if count[node] == 0:
                         touched[size] = node
@@ -129,6 +135,8 @@ def least_common_generalizations(
                     shared[i] = touched[i]
                     least[touched[i]] = count[touched[i]]
             else:
+                # Nodes that this record lacks have count 0 and are dropped: what is shared only
+                # shrinks.
                 kept = 0
                 for i in range(n_shared):
                     node = shared[i]
@@ -139,6 +147,7 @@ def least_common_generalizations(
                 n_shared = kept
             for i in range(size):
                 count[touched[i]] = 0
+        # `count` is zero again and takes the sums of M over children.
         for i in range(n_shared):
             node = shared[i]
             if node > 0:
@@ -207,6 +216,7 @@ def clump(
             continue
         for at in range(starts[t], starts[t + 1]):
             dense[nodes[at]] = weights[at]
+        # All clusters have k members: what is left joins any cluster, full or not.
         leftover = after[n_clusters] == n_clusters
         best = np.int64(-1)
         best_before = np.int64(n_clusters)
@@ -217,6 +227,7 @@ def clump(
         seen = 0
         while c < n_clusters and (leftover or r < 0 or seen < r):
             seen += 1
+            # The parts of the cost that do not depend on what the two have in common.
             fixed = whole * lengths[t]
             if by_increment:
                 fixed += members[c] * common[c]
@@ -232,6 +243,7 @@ def clump(
                     best, best_before, best_cost, best_common = c, before, cost, shared
             before = c
             c = c + 1 if leftover else after[c]
+        # The common vector after t has joined, written over the old one.
         kept = seed_starts[best]
         for at in range(seed_starts[best], seed_starts[best] + c_size[best]):
             node = c_nodes[at]
@@ -245,6 +257,7 @@ def clump(
         members[best] += 1
         items[best] += lengths[t]
         common[best] = best_common
+        # A full cluster is taken out of the list of open ones.
         if not leftover and members[best] == k:
             after[best_before] = after[best]
         for at in range(starts[t], starts[t + 1]):

@@ -36,6 +36,7 @@ def holds(leaves: Int32Array, start: int, stop: int, node: int, end: int) -> boo
     >>> holds(np.array([2, 5, 9], np.int32), 0, 3, 3, 6), holds(np.array([2], np.int32), 0, 1, 3, 6)
     (True, False)
     """
+    # Leaves below a node are one run of numbers: the first leaf from `node` on decides.
     low, high = start, stop
     while low < high:
         middle = (low + high) // 2
@@ -60,8 +61,10 @@ def is_frequent(
     row_of: Int32Array,
 ) -> bool:
     """Tell whether at least `k` records hold all of the nodes; counting stops at k."""
+    # The root: every record holds it.
     if nodes[0] == 0:
         return True
+    # Only records of the rarest node can hold all of them; the others are looked up there.
     rarest = 0
     for j in range(1, n_nodes):
         r, best = rank[nodes[j]], rank[nodes[rarest]]
@@ -70,6 +73,7 @@ def is_frequent(
     r = rank[nodes[rarest]]
     common = 0
     for i in range(heads[r], heads[r + 1]):
+        # Too few records are left to reach k.
         if common + heads[r + 1] - i < k:
             return False
         row = row_of[places[i]]
@@ -96,11 +100,13 @@ def is_listed(nodes: Int64Array, n_nodes: int, rank: Int32Array, rare: Int64Arra
     >>> is_listed(np.array([2, 3]), 2, ranks, rare), is_listed(np.array([1, 4]), 2, ranks, rare)
     (True, False)
     """
+    # Smaller sets are frequent already when larger ones are repaired.
     if n_nodes != rare.shape[1]:
         return False
     low, high = 0, len(rare)
     while low < high:
         middle = (low + high) // 2
+        # Rows are compared as words: the first differing rank decides.
         side = 0
         for j in range(n_nodes):
             if side == 0 and rare[middle, j] != rank[nodes[j]]:
@@ -144,6 +150,7 @@ def raised(
     for j in range(len(itemset)):
         kept[j] = True
         for other in range(len(itemset)):
+            # At or below another node; of two equal ones the first remains.
             if nodes[other] <= nodes[j] < ends[nodes[other]] and (
                 nodes[other] < nodes[j] or other < j
             ):
@@ -172,6 +179,7 @@ def pick(
     n = 0
     for j in range(len(nodes)):
         if kept[j] and steps[j] >= least:
+            # Insertion sort by rank: there are at most m nodes.
             at = n
             while at > 0 and rank[picked[at - 1]] > rank[nodes[j]]:
                 picked[at] = picked[at - 1]
@@ -277,6 +285,8 @@ def cheapest_ancestors(
     nodes, kept = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
     above, ignored = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
     best, n_best, least = np.empty(size, dtype=np.int64), 0, np.int64(0)
+    # Best first: costs never fall when a node is raised further, so the first frequent candidate is
+    # cheapest; the loop goes on while others cost the same.
     while n_waiting > 0 and (n_best == 0 or costs[heap[0]] == least):
         now = pop(heap, n_waiting, costs)
         n_waiting -= 1
@@ -294,6 +304,8 @@ def cheapest_ancestors(
                 n_best, least = n, costs[now]
         if n_made + size > len(costs):
             steps, costs, heap = doubled(steps, costs, heap)
+        # Each vector of steps is made from exactly one other: the one with a step less at its last
+        # raised node. So only nodes from the last raised one on may step further.
         for j in range(size - 1, -1, -1):
             if kept[j] and nodes[j] > 0:
                 for i in range(size):
@@ -319,6 +331,7 @@ def raise_cut(
     >>> extra.tolist(), closed.tolist()
     ([5, 0, 0], [False, False, True])
     """
+    # extra[v]: what publishing v for all that lies below costs beyond what is paid already.
     cost = extra[node]
     for below in range(node + 1, ends[node]):
         closed[below] = True
@@ -366,6 +379,7 @@ def rows_of_ranks(
         for row in range(n):
             for place in range(offsets[row], offsets[row + 1]):
                 node = np.int64(leaves[place])
+                # Once per record: seen[node] is the last record that counted it.
                 while node > 0 and seen[node] != row:
                     seen[node] = row
                     if filling and not closed[node]:
@@ -379,6 +393,7 @@ def rows_of_ranks(
             total = np.int64(0)
             for r in range(n_ranks + 1):
                 total += heads[r]
+                # From counts to where each rank begins.
                 heads[r] = total - heads[r]
             holders = np.empty(total, dtype=np.int32)
     for row in range(n):
@@ -388,6 +403,7 @@ def rows_of_ranks(
     filled = starts.copy()
     at = 0
     for r in range(n_ranks):
+        # Filling has moved heads[r] to the end of its run; it goes back to the begin.
         end, heads[r] = heads[r], at
         while at < end:
             place = filled[holders[at]]
@@ -406,6 +422,7 @@ def sort_found(found: Int32Array, n_found: int, counts: Int64Array) -> None:
     >>> found.tolist()
     [0, 2, 9]
     """
+    # Insertion is quadratic in what was found, a walk over all counts linear in the ranks.
     if n_found * n_found > 4 * len(counts):
         at = 0
         for r in range(len(counts)):
@@ -451,6 +468,8 @@ def scan(
         node = order[found[i]]
         keep = not closed[node]
         for above in prefix:
+            # A node below one of the set says nothing new: the set is held without it. Nodes above
+            # cannot come later, since more general ones have lower ranks.
             keep = keep and not above <= node < ends[above]
         if keep:
             found[n_kept] = found[i]
@@ -503,6 +522,7 @@ def probing_is_cheaper(
     If the set's last node is in one of g records of the set before it, k common records with
     another node are found after about g * k steps.
     """
+    # The length of a scan, estimated from an even sample of at most 16 records.
     tail = np.int64(0)
     stride = len(positions) // 16 + 1
     for i in range(0, len(positions), stride):
@@ -536,6 +556,7 @@ def probe(
     n_found = 0
     found = np.empty(len(later), dtype=np.int32)
     for f in later:
+        # Below the cut, or below the node itself.
         if closed[order[f]] or node <= order[f] < ends[node]:
             continue
         common = 0
@@ -578,6 +599,7 @@ def repair(
     nodes = cheapest_ancestors(
         itemset, k, offsets, leaves, parents, ends, extra, rank, heads, places, row_of, rare
     )
+    # The ancestors do not lie below each other, so each is raised on its own.
     for node in nodes:
         log[n_log, 0] = node
         log[n_log, 1] = raise_cut(node, parents, ends, extra, closed)
@@ -614,6 +636,7 @@ def repair_listed(
     for i in range(n):
         for j in range(size):
             itemset[j] = order[rare[i, j]]
+        # A repair before may have closed one of its nodes; the set is then no longer published.
         if not any_closed(itemset, closed):
             n_log = repair(
                 itemset, supports[i], k, none, no_leaves, parents, ends, rank, none, none,
@@ -679,6 +702,7 @@ def repair_sets(
     unlisted = np.empty((0, size), dtype=np.int64)
     depth = 0
     while depth >= 0:
+        # All extensions are done, or a repair has closed a node of the prefix itself.
         if done[depth] == n_waiting[depth] or any_closed(prefix[:depth], closed):
             if depth > 0:
                 for i in range(n_waiting[depth]):
@@ -690,8 +714,11 @@ def repair_sets(
         prefix[depth] = order[f]
         listed = pool[depth - 1] if depth else places
         positions = listed[begins[depth, f] : stops[depth, f]]
+        # A node in all records of the prefix makes no set rarer: the set without it is smaller, and
+        # so frequent already.
         if closed[prefix[depth]] or len(positions) == 0 or len(positions) == n_records[depth]:
             continue
+        # The last node of a set is only counted, never descended to.
         if depth == size - 2:
             later = waiting[depth][done[depth] : n_waiting[depth] if depth else len(order)]
             if probing_is_cheaper(
@@ -708,6 +735,7 @@ def repair_sets(
                 )  # fmt: skip
             for g in found:
                 prefix[size - 1] = order[g]
+                # Repairs close nodes while the loop runs: a set with a closed node is gone.
                 if counts[g] < k and not any_closed(prefix, closed):
                     n_log = repair(
                         prefix, counts[g], k, offsets, leaves, parents, ends, rank, heads, places,
@@ -723,9 +751,11 @@ def repair_sets(
         done[depth] = n_waiting[depth] = 0
         total = 0
         for g in found:
+            # As above: a node in all records of the set is passed over.
             if counts[g] < len(positions):
                 waiting[depth, n_waiting[depth]] = g
                 n_waiting[depth] += 1
+                # Runs of the pool, one behind the other; `spread` fills them and moves the stops.
                 begins[depth, g] = stops[depth, g] = total
                 total += counts[g]
             counts[g] = 0

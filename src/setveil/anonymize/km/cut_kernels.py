@@ -44,6 +44,7 @@ def with_ancestors(
         for row in range(len(offsets) - 1):
             for at in range(offsets[row], offsets[row + 1]):
                 node = leaves[at]
+                # A node that was seen has its ancestors seen.
                 while node >= 0 and seen[node] != row:
                     seen[node] = row
                     if fills:
@@ -92,9 +93,11 @@ def records_of(
         filled += 1
         for at in range(places[i] + 1, offsets[record_of[places[i]] + 1]):
             node = items[at]
+            # Nodes below the root of this subtree never stand beside it in a set.
             if not hidden[node] and not starts[root] <= starts[node] < ends[root]:
                 kept[filled] = node
                 filled += 1
+        # A mark at the end saves the length of each record.
         kept[filled] = -1
         filled += 1
     return begins, kept
@@ -133,12 +136,15 @@ def rare_below(
     n_found = 0
     for i in range(len(begins)):
         places[i] = begins[i]
+    # A stack instead of recursion. A frame is a set: its size, its last node, and the run of
+    # `places` where that node stands in the records.
     frames[LENGTH], frames[NODE], frames[START], frames[END] = 1, items[0], 0, len(begins)
     depth = FRAME
     while depth > 0:
         depth -= FRAME
         length, start, top = frames[depth], frames[depth + START], frames[depth + END]
         prefix[length - 1] = frames[depth + NODE]
+        # One scan behind the places counts all extensions by one node.
         n_touched = 0
         for i in range(start, top):
             at = places[i] + 1
@@ -153,13 +159,16 @@ def rare_below(
         for i in range(n_touched):
             node = touched[i]
             count = counts[node]
+            # From here on: the frame of the extension, or -1 if it gets none.
             counts[node] = -1
             apart = True
+            # The first node was tested against all others when the records were cut.
             for j in range(1, length):
                 if starts[prefix[j]] <= starts[node] < ends[prefix[j]]:
                     apart = False
             if not apart:
                 continue
+            # Rare: the whole branch below it is rare too and need not be looked at.
             if count < k:
                 found = ensure_room(found, (n_found + 1) * m)
                 for j in range(m):
@@ -171,9 +180,11 @@ def rare_below(
                 frames[depth + LENGTH] = length + 1
                 frames[depth + NODE] = node
                 frames[depth + START] = filled
+                # The run is empty yet; the scan below fills it, up to filled + count.
                 frames[depth + END] = filled
                 depth += FRAME
                 filled += count
+        # Write the places of all extensions in a second scan of the same records.
         if filled > top:
             places = ensure_room(places, filled)
             for i in range(start, top):
@@ -215,6 +226,7 @@ def rows_of_split(
     ...               2, 4, np.array([0, 1]), 2, np.array([-1, -1, -1, -1, 0]), np.zeros(2, bool))
     (array([0, 2, 4]), array([0, 1, 0, 2], dtype=int32))
     """
+    # Each record once, in the order of its first leaf in the interval.
     n_rows, size = 0, 0
     rows = np.empty(len(holders), dtype=np.int64)
     for row in holders:
@@ -229,6 +241,7 @@ def rows_of_split(
     for i in range(n_rows):
         seen[rows[i]] = False
         row = leaves[offsets[rows[i]] : offsets[rows[i] + 1]]
+        # Leaves ascend, so equal numbers stand side by side: comparing with the last is enough.
         before = np.int64(-1)
         for leaf in row:
             if first <= leaf < end and child_of[leaf - first] != before:
@@ -286,8 +299,10 @@ def rest_is_frequent(
                 < holder_offsets[ends[rarest]] - holder_offsets[rarest]
             ):
                 rarest = node
+        # Pairs: one node is left, and single nodes are frequent already.
         if inside != 1 or len(nodes) < 3:
             continue
+        # Only records of the rarest node outside can hold all of them.
         rows = holders[holder_offsets[rarest] : holder_offsets[ends[rarest]]]
         found = 0
         for row in rows:
@@ -298,6 +313,7 @@ def rest_is_frequent(
             missing = 0
             for node in nodes:
                 place = np.searchsorted(held, node)
+                # The first leaf not before the node lies below it or nothing does.
                 below = place < len(held) and held[place] < ends[node]
                 missing += not (below or first <= node < end)
             found += missing == 0

@@ -96,6 +96,7 @@ def contains(rows: TokenRows, outer: int, inner: int, alive: BoolArray, a: int) 
         token = rows.tokens[i]
         if token == a or not alive[token]:
             continue
+        # Both rows ascend: one walk along the outer one.
         while at < end and rows.tokens[at] < token:
             at += 1
         if at == end or rows.tokens[at] != token:
@@ -184,8 +185,10 @@ def covering(
             support = rows.starts[token + 1] - rows.starts[token]
             if rare < 0 or support < least:
                 rare, least = token, support
+        # The least number of records without `a` at which the rule t → a is no longer too sure.
         quota = yes * stamps.given[t] // no + 1
         found, got = np.int64(0), np.int64(0)
+        # Whatever contains t holds its rarest token: only those records are looked at.
         for at in range(rows.starts[rare], rows.starts[rare + 1]):
             row = rows.posts[at]
             meter[WORK] += 1
@@ -203,12 +206,14 @@ def covering(
                 stamps.reserved[row] = call
                 stamps.left[row] = weight
             found += weight
+            # What one record takes no other can: the reserved sets are disjoint.
             taken = min(stamps.left[row], quota - got)
             stamps.left[row] -= taken
             got += taken
             if found > bound or (got == quota and not full):
                 break
         reach[place] = found
+        # Too few are left; if there would be too few without competition as well, t breaks.
         if got < quota:
             if no * found <= yes * stamps.given[t]:
                 return BROKEN, t, places, reach, unmet
@@ -236,6 +241,7 @@ def minimised(
     while at >= 0 and len(kept) > 1:
         if kept[at] != base:
             fewer = np.concatenate((kept[:at], kept[at + 1 :]))
+            # Records with all of the tokens are among those of the rarest.
             rare = fewer[0]
             for token in fewer:
                 if rows.starts[token + 1] - rows.starts[token] < (
@@ -306,6 +312,7 @@ def shrunk(
     kept, weight = len(node), np.int64(0)
     for place in node:
         weight += given[places[place]]
+    # Dropping records makes the node lighter, which may drop more: until nothing changes.
     changed = True
     while changed:
         last, kept, lighter = kept, 0, np.int64(0)
@@ -343,6 +350,7 @@ def dealt(
     for token in candidates:
         store[top] = token
         store[top + 1] = count[token]
+        # Where the next record of the token goes; 0 for tokens that are no candidates.
         write[token] = top + 2
         top += 2 + count[token]
     for i in range(low, high):
@@ -463,6 +471,8 @@ def search(
                 touched[i], touched[n_candidates] = touched[n_candidates], token
                 n_candidates += 1
         candidate[depth] = top[depth + 1] = top[depth]
+        # Some record is unmet, and no token of the closure is below the step: this branch owns the
+        # set.
         if hopeful and canonical:
             fresh = chosen[chosen_from[depth] : n_chosen]
             start = other_last[depth - 1] if depth > 0 else 0
@@ -485,6 +495,7 @@ def search(
             if other_first[depth] >= 0:
                 others, end, rest = without(rows, source, fresh, stamps, others, start, meter)
                 other_last[depth] = end
+                # Too sure: records with the set and `a` weigh too much beside those without `a`.
                 if no * rest <= yes * weight:
                     found = chosen[:n_chosen].copy()
                     return BROKEN, np.append(found, np.int32(base)) if base >= 0 else found

@@ -37,6 +37,7 @@ def projected(
     for place in range(len(rows)):
         for at in range(offsets[rows[place]], offsets[rows[place] + 1]):
             token = image[items[at]]
+            # Several items may have one image; it counts once per row.
             if token >= 0 and seen[token] != place:
                 seen[token] = place
                 tokens[top] = token
@@ -59,6 +60,7 @@ def transposed(
         starts[value + 1] += 1
     for value in range(n_values):
         starts[value + 1] += starts[value]
+    # Rows are visited in order, so each list ascends.
     write = starts[:-1].copy()
     rows = np.empty(len(values), np.int32)
     for row in range(len(offsets) - 1):
@@ -88,6 +90,7 @@ def merged(
     n_kinds = 0
     for row in range(n):
         first, last = offsets[row], offsets[row + 1]
+        # Rows are compared by content; the hash only says where to look.
         mix = np.int64(last - first)
         for at in range(first, last):
             mix = (mix ^ tokens[at]) * np.int64(0x9E3779B97F4A7C1)
@@ -149,6 +152,7 @@ def too_sure(
         meter[WORK] += 1 + asked_starts[row + 1] - asked_starts[row]
         for at in range(asked_starts[row], asked_starts[row + 1]):
             a = asked[at]
+            # `found` first lists the consequents that were met, then those that are too sure.
             if weight_of[a] == 0:
                 found[n_touched] = a
                 n_touched += 1
@@ -211,6 +215,7 @@ def rules_of_size(
     mixes = np.full(size + 1, 7, np.int64)
     candidate = np.zeros(size + 1, np.int64)
     top = np.zeros(size + 2, np.int64)
+    # Tokens ascend along an antecedent, so each is built once, from its least token.
     for head in range(n_first):
         low, depth = 0, 1
         high = rows.starts[head + 1] - rows.starts[head]
@@ -218,6 +223,8 @@ def rules_of_size(
         store = ensure_room(store, high)
         store[:high] = rows.posts[rows.starts[head] : rows.starts[head + 1]]
         while depth > 0:
+            # Hashes of prefixes grow with them; a rule is then sampled by its own hash, whatever
+            # the order.
             mixes[depth] = (mixes[depth - 1] ^ np.int64(prefix[depth])) * np.int64(
                 0x9E3779B97F4A7C1
             )
@@ -229,6 +236,8 @@ def rules_of_size(
                 n_rules += n_found
                 for a in found[:n_found]:
                     mix = (mixes[size] ^ np.int64(a)) * np.int64(0x2545F4914F6CDD1D)
+                    # A sample of the rules that does not depend on the order in which they are
+                    # found.
                     if ((mix >> 24) & mask) == 0 and n_listed < most:
                         if n_listed == len(rules):
                             larger = np.empty((2 * len(rules), size + 1), np.int32)
@@ -241,6 +250,7 @@ def rules_of_size(
             else:
                 n_touched = 0
                 for row in store[low:high]:
+                    # Only rows that ask for a consequent can make a rule.
                     asks = asked_starts[row + 1] > asked_starts[row]
                     meter[WORK] += rows.offsets[row + 1] - rows.offsets[row]
                     for at in range(rows.offsets[row], rows.offsets[row + 1]):
@@ -276,6 +286,7 @@ def rules_of_size(
 @compiled
 def sift(heap: Int32Array, n: int, at: int, payoff: np.ndarray) -> None:
     """Move the token at place `at` of the heap down until none below it pays more."""
+    # A heap with the best payoff on top; of equals the lower token.
     token = heap[at]
     while 2 * at + 1 < n:
         child = 2 * at + 1
@@ -328,6 +339,8 @@ def hitting(rules: Int32Array, cost: Int64Array) -> tuple[Int32Array, Int64Array
             n += 1
     for at in range(n // 2 - 1, -1, -1):
         sift(heap, n, at, payoff)
+    # Lazy greedy: payoffs only fall, so a token whose payoff on the heap is still right is the
+    # best.
     hit = np.zeros(n_rules, np.bool_)
     chosen = np.empty(n, np.int32)
     hits = np.empty(n, np.int64)
@@ -335,9 +348,11 @@ def hitting(rules: Int32Array, cost: Int64Array) -> tuple[Int32Array, Int64Array
     while n > 0:
         token = heap[0]
         now = count[token] / cost[token] if cost[token] > 0 else np.inf
+        # All its rules are hit.
         if count[token] == 0:
             n -= 1
             heap[0] = heap[n]
+        # Out of date: back onto the heap with what it pays now.
         elif now < payoff[token]:
             payoff[token] = now
         else:
@@ -346,6 +361,7 @@ def hitting(rules: Int32Array, cost: Int64Array) -> tuple[Int32Array, Int64Array
             n_chosen += 1
             for at in range(starts[token], starts[token + 1]):
                 rule = member[at]
+                # The rule is gone: it counts for none of its tokens any more.
                 if not hit[rule]:
                     hit[rule] = True
                     for i in range(width):

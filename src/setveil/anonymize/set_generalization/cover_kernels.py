@@ -67,6 +67,7 @@ def union_supports(
         theirs = bits[others[i]]
         total, part = np.int64(0), np.int64(0)
         for word in range(len(mine)):
+            # The support of two items joined: records with either, not the sum of both.
             either = mine[word] | theirs[word]
             total += ones(either)
             part += ones(either & among[word])
@@ -97,6 +98,7 @@ def record_patterns(bits: SignArray, chosen: Int64Array) -> SignArray:
     [2, 3]
     """
     words = bits.shape[1]
+    # First how many records hold any of the items, then what each holds.
     total = np.int64(0)
     for word in range(words):
         some = np.uint64(0)
@@ -147,6 +149,7 @@ def rare_pattern(patterns: SignArray, k: int) -> tuple[np.uint64, int]:
         counts[n_distinct - 1] += 1
     best, most = np.uint64(0), np.int64(0)
     for i in range(n_distinct):
+        # As many records have exactly this pattern: it is not rare.
         if counts[i] >= k:
             continue
         held = np.int64(0)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 DISASSOCIATED = frozenset({"disassociated"})
 SAMPLES = (50, 200)
 """How many clusters an audit draws and attacks, until it can tell."""
+LARGEST = 100
+"""How many people of a cluster an audit attacks at most: the others are left out at random."""
 
 
 def reassociation_role(
@@ -65,6 +67,7 @@ def reassociation_role(
         by_default=by_default,
         params=params or {},
         samples=SAMPLES,
+        largest=LARGEST,
     )
 
 
@@ -306,7 +309,8 @@ def place_at_random(pool: Pool, rng: np.random.Generator, *, term_copies: int = 
     placed: list[Int64Array] = [np.empty(0, np.int64)] * len(pool.pieces)
     for places in pool.chunks().values():
         piece = pool.pieces[places[0]]
-        rows = piece.low + rng.permutation(piece.high - piece.low)
+        wanted = sum(copies_of(pool.pieces[place], term_copies) for place in places)
+        rows = piece.low + rng.choice(piece.high - piece.low, wanted, replace=False)
         start = 0
         for place in places:
             end = start + copies_of(pool.pieces[place], term_copies)

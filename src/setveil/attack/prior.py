@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import lgamma
@@ -274,18 +275,13 @@ def rows_of_terms(
     for term in range(len(chances) if terms is None else terms):
         place = term % len(chances)
         row, tails, large = chances[place], all_tails[place], larges[place]
-        among_rows, among_tails = rng.random(len(values)), rng.random(len(tails))
-        best = large[np.lexsort((among_tails[large], -tails[large]))[:copies]]
-        taken: dict[int, Int64Array] = {}
+        best = large[np.lexsort((rng.random(len(large)), -tails[large]))[:copies]]
         rows = []
-        for value in anchor[best].tolist():
-            if value not in taken:
-                # A value's rows are taken with the likeliest first, also where tails near 1 are
-                # equal.
-                own = by_value[start[value] : start[value] + sizes[value]]
-                taken[value] = own[np.lexsort((among_rows[own], -row[own]))]
-            rows.append(taken[value][0])
-            taken[value] = taken[value][1:]
+        # How many rows each value gives: its likeliest ones, also where tails near 1 are equal.
+        for value, number in Counter(anchor[best].tolist()).items():
+            own = by_value[start[value] : start[value] + sizes[value]]
+            own = rng.permutation(own) if number > 1 else np.roll(own, rng.integers(len(own)))
+            rows += own[np.argsort(-row[own], kind="stable")[:number]].tolist()
         found.append(np.array(rows, dtype=np.int64))
     return found
 

@@ -42,7 +42,7 @@ FOR_LINKS = 16.0
 """How much it counts where terms of one record are told."""
 LESSONS = 400
 """Clusters whose chunks teach how much evidence counts, where not all clusters are attacked."""
-LARGEST = 30_000
+LARGEST = 10_000
 """Terms times rows of a cluster beyond which its terms are not clustered, in a sample."""
 STARTS = 2
 """How often these are clustered anew: with so much weight there are several outcomes."""
@@ -158,7 +158,7 @@ class SemanticPrior:
                 if low not in terms:
                     continue
                 task = _task(pool, low, high, terms[low])
-                fits = sample is None or len(task.terms) * (high - low) <= LARGEST
+                fits = self.sample is None or len(task.terms) * (high - low) <= LARGEST
                 large += self.clustering and not fits
                 clustering = self.clustering and fits
                 made = self._placed(

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.measure.interval import Rate
+    from setveil.release.base import Release
+    from setveil.release.disassociating import CutRelease
 
 WITHIN = "release"
 """The source of relatedness that everybody has: what the release itself shows."""
@@ -427,24 +430,60 @@ def _score(scene: _Scene) -> _Scored:
         number_of([attacker.attack, attacker.params, attacker.knows]),
     ]
     known = _knowledge(method, scene)
-    guess = method.run(run.release, **known, rng=np.random.default_rng(draws))
     given: dict[str, Any] = {"release": run.release, "original": scene.table, "key": run.key}
     letters: dict[str, Any] = {}
+    cut = _cut(scene)
+    if cut is not None:
+        given = {"release": cut.release, "original": cut.original, "key": cut.key}
+        letters["weights"] = cut.weights
+    guess = method.run(given["release"], **known, rng=np.random.default_rng(draws))
     judge: Callable[..., Mapping[str, Rate | None]] = score
     if isinstance(guess, ReassociationGuess):
         promised = {} if run.promise is None else run.promise.params()
-        letters = {name: promised.get(name) for name in ("k", "m")}
+        letters |= {name: promised.get(name) for name in ("k", "m")}
         judge = score_reassociation
     rates = judge(guess, **given, **letters)
     examples = examples_of(guess, **given, relatedness=known.get("relatedness"))
     people = len(getattr(guess, "targets", ()))
     return _Scored(
         rates=rates,
-        notes=tuple(getattr(guess, "notes", ())),
+        notes=(*_note_of(cut, attacker.role.largest), *getattr(guess, "notes", ())),
         tested=people or int(getattr(guess, "tested", 0)),
         complete=people < method.sample if people else not getattr(guess, "draws", ()),
         examples=plain_json(examples),
     )
+
+
+_CUT: WeakKeyDictionary[Release, tuple[int, CutRelease | None]] = WeakKeyDictionary()
+"""Releases whose large clusters were cut: several attackers look at the same one."""
+
+
+def _cut(scene: _Scene) -> CutRelease | None:
+    """Return the release of fewer people that is attacked instead of one with large clusters."""
+    from setveil.release.disassociating import cut_clusters
+
+    run, most = scene.run, scene.attacker.role.largest
+    if not most:
+        return None
+    known = _CUT.get(run.release)
+    if known is None or known[0] != most:
+        rng = np.random.default_rng([scene.seed, scene.number, most])
+        known = most, cut_clusters(run.release, scene.table, run.key, most=most, rng=rng)  # type: ignore[arg-type]
+        _CUT[run.release] = known
+    return known[1]
+
+
+def _note_of(cut: CutRelease | None, most: int) -> tuple[str, ...]:
+    """Say that clusters were cut."""
+    if cut is None:
+        return ()
+    number = int((cut.weights > 1).sum())
+    large = "1 large cluster was" if number == 1 else f"{number:,} large clusters were"
+    said = (
+        f"{large} cut to {most:,} people drawn at random: every rate is an estimate, and an "
+        "attacker has fewer records to choose from than in the release"
+    )
+    return (said,)
 
 
 def _knowledge(

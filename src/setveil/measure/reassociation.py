@@ -49,6 +49,7 @@ def score_reassociation(
     k: int | None = None,
     m: int | None = None,
     relatedness: Distances | None = None,
+    weights: Floats | None = None,
 ) -> dict[str, Rate | None]:
     """Return how right the records are that an attack put together, beside two baselines.
 
@@ -65,6 +66,9 @@ def score_reassociation(
         The parameters of the release, for ``km_breakage``.
     relatedness
         How far apart terms are, for ``wmd``.
+    weights
+        For each cluster of the release how many people each of its people stands for, where large
+        clusters were cut (:func:`~setveil.release.disassociating.cut_clusters`).
 
     Returns
     -------
@@ -126,8 +130,9 @@ def score_reassociation(
             fix="attack this release again",
         )
     assert isinstance(release, DisassociatedRelease)
-    protected = None if guess.draws else _protected(original, release, k, m)
-    of_units = _of_units(guess, release)
+    sampled = bool(guess.draws) or weights is not None
+    protected = None if sampled else _protected(original, release, k, m)
+    of_units = _of_units(guess, release, weights)
     moved = None if relatedness is None else _moved(rebuilt, relatedness)
     chance = _by_chance(rebuilt, release)
     found: Rates = {}
@@ -174,23 +179,28 @@ def score_reassociation(
             )
         )
     else:
-        found["advantage"] = advantage(pairs.right, pairs.by_chance, pairs.true)
+        each = np.ones(len(pairs.true)) if weights is None else weights[pairs.cluster]
+        found["advantage"] = advantage(
+            *(each * column for column in (pairs.right, pairs.by_chance, pairs.true))
+        )
     return found
 
 
 def _of_units(
-    guess: ReassociationGuess, release: DisassociatedRelease
+    guess: ReassociationGuess, release: DisassociatedRelease, weights: Floats | None
 ) -> Callable[[Floats], Floats]:
     """Return what turns a figure for each cluster into one for each unit of an interval.
 
-    Units are clusters. Of a sample they are draws: a cluster counts as often as it was drawn, and
-    each time by 1 over its chance, so that Σ part / Σ whole estimates that of the whole release.
+    Units are clusters, each with the weight of its people. Of a sample they are draws: a cluster
+    counts as often as it was drawn, and each time by 1 over its chance, so that Σ part / Σ whole
+    estimates that of the whole release.
     """
+    clusters = [each.cluster for each in guess.clusters]
+    own = np.ones(len(clusters)) if weights is None else weights[clusters]
     if not guess.draws:
-        return lambda column: column
-    drawn = cluster_chances(release)[[each.cluster for each in guess.clusters]]
-    weights = 1 / (drawn * len(release.sizes))
-    return lambda column: np.repeat(column * weights, guess.draws)
+        return lambda column: column * own
+    own = own / (cluster_chances(release)[clusters] * len(release.sizes))
+    return lambda column: np.repeat(column * own, guess.draws)
 
 
 def _protected(

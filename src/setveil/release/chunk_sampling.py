@@ -246,39 +246,27 @@ def _walk(bags: Bags, first: int, last: int, rng: np.random.Generator) -> None:
     A piece goes to any slot of its bag's run; one of its bag that is there changes places with
     it. A step is as likely as its reverse, so that all placements are alike likely in the end.
     """
+    from setveil.kernels.chunk_walk import walk
+
     chosen = np.array(bags.of(first, last), dtype=np.int64)
     sizes = bags.offsets[chosen + 1] - bags.offsets[chosen]
-    bag_of = np.repeat(chosen, sizes)
-    pieces = np.arange(len(bag_of)) + np.repeat(
+    pieces = np.arange(sizes.sum()) + np.repeat(
         bags.offsets[chosen] - np.cumsum(sizes) + sizes, sizes
     )
     start, end = bags.release.cluster_starts[[first, last]].tolist()
     steps = STEPS * len(pieces)
     choice, share = rng.integers(0, len(pieces), steps), rng.random(steps)
-    bag = bag_of[choice]
-    low = bags.low[bag]
-    goals = (low + (share * (bags.high[bag] - low)).astype(np.int64) - start).tolist()
-    # One number for a bag and a slot, from `start` on: many steps, and tuples take long.
-    width = end - start
-    slot = (bags.slot[pieces] - start).tolist()
-    bases = (bag_of * width).tolist()
-    at = {base + place: piece for piece, (base, place) in enumerate(zip(bases, slot, strict=True))}
-    held = np.bincount(slot, minlength=width).tolist()
-    for piece, there, base in zip(choice.tolist(), goals, (bag * width).tolist(), strict=True):
-        here = slot[piece]
-        other = at.get(base + there)
-        if other is None:
-            if held[here] == 1:
-                continue
-            held[here] -= 1
-            held[there] += 1
-            del at[base + here]
-        else:
-            at[base + here] = other
-            slot[other] = here
-        at[base + there] = piece
-        slot[piece] = there
-    bags.slot[pieces] = np.array(slot, dtype=np.int64) + start
+    low, room = bags.low[chosen] - start, bags.high[chosen] - bags.low[chosen]
+    bag_of = np.repeat(np.arange(len(chosen)), sizes)
+    goals = low[bag_of][choice] + (share * room[bag_of][choice]).astype(np.int64)
+    slot = bags.slot[pieces] - start
+    mapped = np.where(sizes > 1, room, 0)
+    bag_map = np.where(sizes > 1, np.cumsum(mapped) - mapped, -1)
+    at = np.full(int(mapped.sum()), -1, dtype=np.int64)
+    several = np.flatnonzero(bag_map[bag_of] >= 0)
+    at[(bag_map - low)[bag_of[several]] + slot[several]] = several
+    walk(slot, np.bincount(slot, minlength=end - start), bag_of, low, bag_map, at, choice, goals)
+    bags.slot[pieces] = slot + start
 
 
 def _table(bags: Bags, extra: list[tuple[int, int]]) -> TransactionTable:

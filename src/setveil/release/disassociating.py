@@ -412,11 +412,31 @@ def gives(release: DisassociatedRelease, original: TransactionTable, key: Key) -
     >>> gives(release, table, key), gives(release, table, Key(records=[0]))
     (True, False)
     """
+    planned = _plan_of(release, original, key)
+    if planned is None:
+        return False
+    try:
+        again, _ = publish_disassociated(original, *planned)
+    except ParameterError:
+        return False
+    same = again.vocabulary == release.vocabulary
+    return same and all(
+        np.array_equal(getattr(again, name), getattr(release, name))
+        for name in ("sizes", "chunk_first", "chunk_last", "chunk_offsets", "row_offsets", "items",
+                     "term_offsets", "terms")
+    )  # fmt: skip
+
+
+def _plan_of(
+    release: DisassociatedRelease, original: TransactionTable, key: Key
+) -> tuple[list[Plan], list[Joint], list[tuple[int, int]]] | None:
+    """Return what :func:`publish_disassociated` was given; None if the three cannot fit."""
     records = key.records
     if len(key) != len(release) or not np.array_equal(np.sort(records), np.arange(len(original))):
-        return False
-    if not set(release.vocabulary.names) <= set(original.vocabulary.names):
-        return False
+        return None
+    names = {*release.vocabulary.names, *(name for _, name in key.removed)}
+    if not names <= set(original.vocabulary.names):
+        return None
     number = [original.vocabulary.number(name) for name in release.vocabulary.names]
     chunk, item, _ = release.chunk_items
     cuts = np.searchsorted(chunk, np.arange(len(release.chunk_first) + 1)).tolist()
@@ -437,16 +457,100 @@ def gives(release: DisassociatedRelease, original: TransactionTable, key: Key) -
         (int(release.chunk_first[q]), int(release.chunk_last[q]), domains[q])
         for q in range(release.n_record_chunks, len(domains))
     ]
-    if not {name for _, name in key.removed} <= set(original.vocabulary.names):
-        return False
-    removed = [(record, original.vocabulary.number(name)) for record, name in key.removed]
-    try:
-        again, _ = publish_disassociated(original, plans, joints, removed)
-    except ParameterError:
-        return False
-    same = again.vocabulary == release.vocabulary
-    return same and all(
-        np.array_equal(getattr(again, name), getattr(release, name))
-        for name in ("sizes", "chunk_first", "chunk_last", "chunk_offsets", "row_offsets", "items",
-                     "term_offsets", "terms")
-    )  # fmt: skip
+    return plans, joints, [(r, original.vocabulary.number(name)) for r, name in key.removed]
+
+
+class CutRelease(NamedTuple):
+    """A disassociated release of some of the people of another one.
+
+    Parameters
+    ----------
+    release, original, key
+        The smaller release, its records, and its key.
+    weights
+        For each cluster how many people of the larger release each of its people stands for.
+    """
+
+    release: DisassociatedRelease
+    original: TransactionTable
+    key: Key
+    weights: npt.NDArray[np.float64]
+
+
+def cut_clusters(
+    release: DisassociatedRelease,
+    original: TransactionTable,
+    key: Key,
+    *,
+    most: int,
+    rng: np.random.Generator,
+) -> CutRelease | None:
+    """Publish fewer people of large clusters, drawn at random; None where no cluster is large.
+
+    Everything else stays as it was published: chunks keep their domains, clusters share the same
+    chunks. Only who has the key can do this. In a smaller cluster an attacker has fewer records
+    to choose from.
+
+    Parameters
+    ----------
+    release, original, key
+        What was published, from what, and who is where.
+    most
+        How many people a cluster may keep.
+    rng
+        Draws them.
+
+    Raises
+    ------
+    ParameterError
+        The three do not belong together.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["a", "b"], ["a"], ["a", "c"], ["c"]])
+    >>> release, key = publish_disassociated(table, [
+    ...     Plan(records=[0, 1, 2], domains=((0,),), terms=(1, 2)),
+    ...     Plan(records=[3], domains=((2,),), terms=())])
+    >>> cut = cut_clusters(release, table, key, most=2, rng=np.random.default_rng(1))
+    >>> cut.release.sizes.tolist(), cut.weights.tolist()
+    ([2, 1], [1.5, 1.0])
+    """
+    if (release.sizes <= most).all():
+        return None
+    planned = _plan_of(release, original, key)
+    if planned is None:
+        raise ParameterError(
+            "the release cannot come from this original by this key",
+            fix="name the data and the key that the release was made with",
+        )
+    plans, joints, removed = planned
+    members = [
+        records if len(records) <= most else rng.choice(records, most, replace=False)
+        for records in (np.asarray(plan.records) for plan in plans)
+    ]
+    kept = np.sort(np.concatenate(members))
+    place = np.full(len(original), -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    table = original.take(kept)
+    left = [(int(place[record]), item) for record, item in removed if place[record] >= 0]
+    gone = set(left)
+    fewer = []
+    for plan, records in zip(plans, members, strict=True):
+        rows = place[records]
+        terms = plan.terms
+        if len(records) < np.size(plan.records):
+            # A term that none of the people who stay holds would give away one who is gone.
+            held = {
+                (row, item)
+                for row in rows.tolist()
+                for item in table.items[table.offsets[row] : table.offsets[row + 1]].tolist()
+            }
+            there = {item for _, item in held - gone}
+            terms = tuple(item for item in terms if item in there)
+        fewer.append(Plan(records=rows, domains=plan.domains, terms=terms))
+    smaller, smaller_key = publish_disassociated(table, fewer, joints, left)
+    cluster_of = np.empty(len(original), dtype=np.int64)
+    cluster_of[key.records] = np.repeat(np.arange(len(release.sizes)), release.sizes)
+    first = kept[smaller_key.records[smaller.cluster_starts[:-1]]]
+    weights = release.sizes[cluster_of[first]] / smaller.sizes
+    return CutRelease(smaller, table, smaller_key, weights)

@@ -13,12 +13,12 @@ from setveil.attack import Prior
 from setveil.audit import run_method
 from setveil.audit.adversaries import attack_release, attackers
 from setveil.audit.results import Criteria
-from setveil.data.synthetic import clinic
-from setveil.errors import ParameterError
+from setveil.core.errors import ParameterError
 from setveil.measure import score_reassociation
 from setveil.release import publish_disassociated
 from setveil.release.base import Key
 from setveil.release.disassociating import cut_clusters
+from setveil.synthetic import clinic
 
 
 def chunks_of(release, cluster: int) -> set[frozenset[str]]:

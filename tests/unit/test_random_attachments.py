@@ -55,7 +55,8 @@ def test_the_baseline_is_the_mean_of_random_attachment():
     # Random attachment has no advantage above itself, and its intervals say so.
     missed = [rates["advantage"].low > 0 for rates in drawn]
     assert np.mean(missed) <= 0.08
-    assert np.mean([rates["advantage"].value for rates in drawn]) < 0.05
+    # A value below 0 is said as 0, so that their mean is a little above it.
+    assert np.mean([rates["advantage"].value for rates in drawn]) < 0.1
 
 
 def test_advantage_is_the_share_of_what_chance_misses():

@@ -310,7 +310,8 @@ def place_at_random(pool: Pool, rng: np.random.Generator, *, term_copies: int = 
     for places in pool.chunks().values():
         piece = pool.pieces[places[0]]
         wanted = sum(copies_of(pool.pieces[place], term_copies) for place in places)
-        rows = piece.low + rng.choice(piece.high - piece.low, wanted, replace=False)
+        room = piece.high - piece.low
+        rows = piece.low + rng.choice(room, min(wanted, room), replace=False)
         start = 0
         for place in places:
             end = start + copies_of(pool.pieces[place], term_copies)

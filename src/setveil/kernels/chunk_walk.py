@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
 
-from setveil.kernels.types import Int64Array
+if TYPE_CHECKING:
+    from setveil.kernels.types import Int64Array
 
 
 @njit(cache=True, nogil=True)

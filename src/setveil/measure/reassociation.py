@@ -179,9 +179,9 @@ def score_reassociation(
             )
         )
     else:
-        each = np.ones(len(pairs.true)) if weights is None else weights[pairs.cluster]
+        own_weights = np.ones(len(pairs.true)) if weights is None else weights[pairs.cluster]
         found["advantage"] = advantage(
-            *(each * column for column in (pairs.right, pairs.by_chance, pairs.true))
+            *(own_weights * column for column in (pairs.right, pairs.by_chance, pairs.true))
         )
     return found
 

@@ -20,7 +20,7 @@ import zstandard
 
 from setveil.core.errors import InputError
 from setveil.core.parquet import parquet_blocks, read_parquet
-from setveil.release.frames import long_frame
+from setveil.release.data_file import long_frame
 
 INTERESTING = (
     *(-1, 0, 1, 2, 3, 5, 6, 7, 8, 9, 15, 16, 127, 128, 255, 256, 1000, 4096, 65535, 65536),

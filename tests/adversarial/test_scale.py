@@ -19,15 +19,8 @@ from setveil import TransactionTable
 from setveil.core.errors import ReleaseError
 from setveil.core.table import Vocabulary
 from setveil.guarantee import Disassociated, KmAnonymity, km_anonymity
-from setveil.release import (
-    encoding,
-    publish_disassociated,
-    publish_suppressed,
-    published_rows,
-)
-from setveil.release.encoding import FORMATS, decode, encode
-from setveil.release.forms import form_of
-from setveil.release.records import Records
+from setveil.release import data_file, publish_disassociated, publish_suppressed, published_rows
+from setveil.release.data_file import FORMATS, LabelledRows, decode, encode
 from setveil.release.store import save
 
 ROWS = st.lists(st.lists(st.sampled_from(["flu", "gout", "é\u2028\n", '"', "mumps"]), max_size=5))
@@ -46,10 +39,10 @@ def lines(pairs):
 @settings(max_examples=25)
 @given(rows=ROWS)
 def test_records_survive_being_read_in_blocks(name, block, rows):
-    records = Records.of(rows)
+    records = LabelledRows.of(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding, "ROW_GROUP", block)
-        patch.setattr("setveil.release.records.BLOCK", block)
+        patch.setattr(data_file, "ROW_GROUP", block)
+        patch.setattr("setveil.release.data_file.RECORDS_AT_ONCE", block)
         read = decode(encode(records, name), name)
     assert list(read.rows()) == rows
     assert read.labels == tuple(sorted({label for row in rows for label in row}))
@@ -71,7 +64,7 @@ def test_records_survive_being_read_in_blocks(name, block, rows):
     ],
 )
 def test_a_line_in_the_wrong_place_is_refused_where_blocks_end(monkeypatch, block, pairs, record):
-    monkeypatch.setattr(encoding, "ROW_GROUP", block)
+    monkeypatch.setattr(data_file, "ROW_GROUP", block)
     with pytest.raises(ReleaseError, match=f"record {record} of the data file stands in the wrong"):
         decode(lines(pairs), "parquet")
 
@@ -98,14 +91,13 @@ def test_clusters_keep_a_promise_in_parts_just_as_they_do_together(release, k, m
 def test_records_cut_in_batches_give_the_same_release(case):
     whole, key = publish_disassociated(*case)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("setveil.release.disassociating.CLUSTERS", 1)
+        patch.setattr("setveil.release.chunk_plan.CLUSTERS", 1)
         patch.setattr("setveil.core.table.AT_ONCE", 2)
-        patch.setattr("setveil.release.rows.AT_ONCE", 2)
+        patch.setattr("setveil.core.csr.AT_ONCE", 2)
         patch.setattr("setveil.release.disassociated.PART", 1)
         parts, again = publish_disassociated(*case)
-    form = form_of(whole)
-    assert encode(form.records(parts), "jsonl") == encode(form.records(whole), "jsonl")
-    assert form.structure(parts) == form.structure(whole)
+    assert encode(parts.data_rows(), "jsonl") == encode(whole.data_rows(), "jsonl")
+    assert parts.structure() == whole.structure()
     assert np.array_equal(again.records, key.records)
 
 

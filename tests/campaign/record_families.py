@@ -28,7 +28,7 @@ from setveil.release import (
     publish_sets,
     publish_suppressed,
 )
-from setveil.release.set_labels import members_of
+from setveil.release.set_generalized import members_of
 
 SECRETS = ("x", "y", "z")
 SHARES = ("0.2", "1/3", "0.4", "0.5", "0.6", "2/3", "0.7", "0.8", "0.9", "1")

@@ -18,7 +18,7 @@ from setveil.release import (
     SetGeneralizedRelease,
     SplitRelease,
 )
-from setveil.release.set_labels import members_of
+from setveil.release.set_generalized import members_of
 
 JOINT = (DisassociatedRelease, EncodedRelease, GroupedRelease, SplitRelease)
 """Forms whose records say something only together; each has its own comparison with all worlds."""

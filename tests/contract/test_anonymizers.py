@@ -38,7 +38,7 @@ from setveil.guarantee import (
 )
 from setveil.measure import measure_all
 from setveil.release import GeneralizedRelease
-from setveil.release.set_labels import members_of
+from setveil.release.set_generalized import members_of
 from setveil.release.store import load_key, load_manifest, load_release, save, save_key
 
 # Parameters that change the way a method goes; every method is also tested with its defaults.

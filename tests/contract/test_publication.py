@@ -20,7 +20,7 @@ from setveil.core import registry
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.guarantee import Disassociated, KAnonymity, PrivacyDegree
 from setveil.measure.interval import Rate
-from setveil.release.parts import content_blocks
+from setveil.release.data_file import content_blocks
 from setveil.release.store import load_manifest, load_release, save
 from setveil.report.certificate import AttackLine, Certificate
 from setveil.report.publication import write_publication

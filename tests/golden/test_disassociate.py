@@ -8,7 +8,7 @@ import pytest
 from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.guarantee.disassociated import Disassociated
-from setveil.release.disassociating import Plan, publish_disassociated
+from setveil.release.chunk_plan import Plan, publish_disassociated
 
 FACTS = json.loads((Path(__file__).parent / "disassociation.json").read_text(encoding="utf-8"))
 

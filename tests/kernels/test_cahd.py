@@ -7,7 +7,7 @@ from tests.reference import cahd as reference
 from setveil import TransactionTable
 from setveil.anonymize.groups.kernels import band_groups, spread_groups
 from setveil.core.table import canonical_order
-from setveil.release.grouping import split_rows
+from setveil.release.grouped import split_rows
 
 ORDINARY, SENSITIVE = "abcdef", "STUV"
 

@@ -14,7 +14,7 @@ from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Disassociate, SimpleSuppression
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.guarantee import Coherence, KAnonymity, KmAnonymity
-from setveil.release.parts import content_of
+from setveil.release.data_file import file_content
 from setveil.release.store import load_manifest, load_release, parts_written, save
 from setveil.spark import DistributedTable, anonymize
 from setveil.spark.publish import save_distributed
@@ -104,7 +104,7 @@ def parts_changed(folder, change):
     (folder / manifest.file).rename(staged)
     part = next(staged.iterdir())
     change(pl.read_parquet(part, glob=False)).write_parquet(part)
-    digest = hashlib.sha256(content_of(staged)).hexdigest()
+    digest = hashlib.sha256(file_content(staged)).hexdigest()
     said = replace(manifest, file=f"release-{digest[:16]}.parquet", sha256=digest)
     with parts_written(folder, force=True) as commit:
         commit(said, staged)

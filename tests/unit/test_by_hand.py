@@ -16,7 +16,6 @@ from setveil.anonymize import (
     SuppressControl,
 )
 from setveil.core.registry import entries
-from setveil.release.export import export_release
 
 ITEMS = "abcdefgh"
 TABLE = TransactionTable.from_rows(
@@ -44,7 +43,7 @@ def supports(rows, size):
 
 def test_k_anonymity():
     made = Gather(k=4).anonymize(TABLE, taxonomy=TREE)
-    rows = rows_of(export_release(made.release).tables[0])
+    rows = rows_of(made.release.export().tables[0])
     assert len(rows) == len(TABLE)
     assert min(Counter(rows).values()) >= 4
     assert "fewer than 4 times" in made.promise.by_hand()
@@ -52,14 +51,14 @@ def test_k_anonymity():
 
 def test_km_anonymity():
     made = AprioriKm(k=6, m=2).anonymize(TABLE, taxonomy=TREE)
-    rows = rows_of(export_release(made.release).tables[0])
+    rows = rows_of(made.release.export().tables[0])
     assert min(supports(rows, 2).values()) >= 6
     assert "up to 2 items" in made.promise.by_hand()
 
 
 def test_coherence():
     made = Coherence(h=0.8, k=3, p=2).anonymize(TABLE, sensitive=SENSITIVE)
-    rows = rows_of(export_release(made.release).tables[0])
+    rows = rows_of(made.release.export().tables[0])
     public = supports([[item for item in row if item not in SENSITIVE] for row in rows], 2)
     assert min(public.values()) >= 3
     for items, count in public.items():
@@ -71,7 +70,7 @@ def test_coherence():
 
 def test_rho_uncertainty():
     made = SuppressControl(rho=0.6).anonymize(TABLE, sensitive=SENSITIVE)
-    rows = [set(row) for row in rows_of(export_release(made.release).tables[0])]
+    rows = [set(row) for row in rows_of(made.release.export().tables[0])]
     shown = sorted(set().union(*rows))
     for secret in set(shown) & set(SENSITIVE):
         others = [item for item in shown if item != secret]
@@ -85,7 +84,7 @@ def test_rho_uncertainty():
 
 def test_disassociated():
     made = Disassociate(k=3, m=2).anonymize(TABLE)
-    frame = export_release(made.release).tables[0].frame.filter(pl.col("chunk") != "term")
+    frame = made.release.export().tables[0].frame.filter(pl.col("chunk") != "term")
     for _, chunk in frame.group_by("cluster", "chunk"):
         rows = chunk.group_by("row").agg("item")["item"].to_list()
         assert min(supports(rows, 2).values()) >= 3
@@ -94,7 +93,7 @@ def test_disassociated():
 
 def test_privacy_degree():
     made = CAHD(p=2).anonymize(TABLE, sensitive=("h",))
-    qit, st = (table.frame for table in export_release(made.release).tables)
+    qit, st = (table.frame for table in made.release.export().tables)
     sizes = dict(qit.group_by("group").agg(pl.col("row").n_unique()).rows())
     held = st.group_by("group", "item").agg(pl.col("count").sum()).rows()
     assert held

@@ -15,8 +15,8 @@ from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.core.errors import ReleaseError, SetveilError
 from setveil.release.chunk_blocks import COLUMNS, NAMED, block_lists
+from setveil.release.data_file import PARTS, file_content
 from setveil.release.manifest import Manifest
-from setveil.release.parts import PARTS, content_of
 from setveil.release.store import load_release, parts_written, write
 
 KINDS = {name: pl.List(pl.String if name in NAMED else pl.Int32) for name in COLUMNS}
@@ -36,7 +36,7 @@ def put(folder, release, *parts):
     staged.mkdir(parents=True)
     for number, part in enumerate(parts):
         part.write_parquet(staged / PARTS.format(number))
-    data = content_of(staged)
+    data = file_content(staged)
     digest = hashlib.sha256(data).hexdigest() if parts else hashlib.sha256(b"").hexdigest()
     manifest = Manifest(
         form=release.form,

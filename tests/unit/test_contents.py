@@ -14,7 +14,6 @@ from setveil.core import registry
 from setveil.core.params import main_param
 from setveil.guarantee import SupportConstraints
 from setveil.measure.queries import errors_by_size
-from setveil.release.account import account_of
 
 ITEMS = [f"{letter}{number}" for letter in "abc" for number in (1, 2, 3)]
 TREE = Taxonomy.from_parents(
@@ -114,7 +113,7 @@ WHERE = {
 def test_counts_of_what_became_of_items_are_those_of_a_plain_count(method, seed):
     table = random_table(seed)
     run = run_on(method, table)
-    account = account_of(run.release, table, run.key, run.taxonomy)
+    account = run.release.account(table, run.key, run.taxonomy)
     assert np.array_equal(account.kept + account.coarser + account.gone, account.records)
     if run.release.form == "disassociated":
         pieces = Counter(

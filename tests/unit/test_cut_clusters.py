@@ -17,7 +17,7 @@ from setveil.core.errors import ParameterError
 from setveil.measure import score_reassociation
 from setveil.release import publish_disassociated
 from setveil.release.base import Key
-from setveil.release.disassociating import cut_clusters
+from setveil.release.chunk_plan import cut_clusters
 from setveil.synthetic import clinic
 
 

@@ -19,9 +19,8 @@ from setveil.release import (
     publish_disassociated,
     published_rows,
 )
-from setveil.release.chunk_store import chunk_structure
+from setveil.release.data_file import LabelledRows
 from setveil.release.forms import rebuild
-from setveil.release.records import Records
 from setveil.release.store import load_key, load_release, save, save_key
 
 # --- publishing -----------------------------------------------------------------------------------
@@ -231,7 +230,7 @@ def test_save_and_load(tmp_path_factory, ending, case):
     assert loaded.is_consistent_with(table, again)
 
 
-RECORDS = Records.of(GOOD.to_rows())
+RECORDS = LabelledRows.of(GOOD.to_rows())
 
 
 @pytest.mark.parametrize(
@@ -255,8 +254,8 @@ RECORDS = Records.of(GOOD.to_rows())
 )
 def test_damaged_structures_are_refused_in_words(change, said):
     with pytest.raises(SetveilError, match=said):
-        rebuild("disassociated", RECORDS, {**chunk_structure(GOOD), **change})
-    assert same(rebuild("disassociated", RECORDS, chunk_structure(GOOD)), GOOD)
+        rebuild("disassociated", RECORDS, {**GOOD.structure(), **change})
+    assert same(rebuild("disassociated", RECORDS, GOOD.structure()), GOOD)
 
 
 def test_a_damaged_key_is_refused(tmp_path):

@@ -22,9 +22,8 @@ from setveil.guarantee import Disassociated, SafeDisassociated
 from setveil.guarantee.cover import greatest_chance, ways
 from setveil.guarantee.joint_clusters import narrowed_joint
 from setveil.release import Plan, publish_disassociated
-from setveil.release.chunk_store import chunk_structure
+from setveil.release.data_file import LabelledRows
 from setveil.release.forms import rebuild
-from setveil.release.records import Records
 from setveil.release.store import load_release, save
 
 # --- exact chances ------------------------------------------------------------------------------
@@ -183,7 +182,7 @@ def test_the_likelier_row_is_taken_where_tails_are_equal():
 
 def test_sizes_that_nothing_needs_are_refused():
     release, _ = publish([["a", "b"], ["a"]], ([0, 1], ["a"], "b"))
-    structure, records = chunk_structure(release), Records.of(release.to_rows())
+    structure, records = release.structure(), LabelledRows.of(release.to_rows())
     for sizes in ([2_000_000_000], [2**31 - 1]):
         with pytest.raises(ReleaseError, match=r"0 records in 1 cl|7 records in 1 cl"):
             rebuild("disassociated", records, {**structure, "sizes": sizes})
@@ -193,7 +192,7 @@ def test_sizes_that_nothing_needs_are_refused():
 def test_what_is_wrong_with_a_structure_comes_with_a_way_out(tmp_path, monkeypatch):
     release, _ = publish([["a", "b"], ["a"]], ([0, 1], ["a"], "b"))
     save(release, tmp_path, method="m", params={}, promise=None)
-    wrong = {**chunk_structure(release), "sizes": [1]}
+    wrong = {**release.structure(), "sizes": [1]}
     monkeypatch.setattr(
         "setveil.release.store.rebuild", lambda form, rows, _: rebuild(form, rows, wrong)
     )

@@ -17,7 +17,7 @@ from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure import itemsets as measured_itemsets
 from setveil.measure.disassociation import pair_support_error, terms_lost
 from setveil.release import publish_groups, publish_recoded, publish_sets, publish_suppressed
-from setveil.release.disassociating import Plan, publish_disassociated
+from setveil.release.chunk_plan import Plan, publish_disassociated
 
 ROWS = [["a", "b", "t"], ["a", "b"], ["a", "c"], ["c", "u"], ["c", "a", "b"], ["d", "c"]]
 TABLE = TransactionTable.from_rows(ROWS)

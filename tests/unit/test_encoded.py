@@ -13,9 +13,9 @@ from setveil import TransactionTable
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import Vocabulary
 from setveil.release import EncodedRelease, Key, Release, publish_encoded, published_rows
+from setveil.release.data_file import LabelledRows
 from setveil.release.encoded import greatest_support
 from setveil.release.forms import rebuild
-from setveil.release.records import Records
 from setveil.release.store import load_key, load_release, save, save_key
 
 VISITS = TransactionTable.from_rows([["flu", "hiv"], ["flu"], [], ["gout", "flu"], ["hiv"]])
@@ -133,7 +133,7 @@ def test_a_manifest_that_does_not_say_what_can_be_read(tmp_path):
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     for structure in ({}, {"readable": ["nobody"]}):
         with pytest.raises(ReleaseError, match="what can be read"):
-            rebuild("encoded", Records.of(release.to_rows()), structure)
+            rebuild("encoded", LabelledRows.of(release.to_rows()), structure)
     assert manifest["structure"] == {"readable": []}
 
 

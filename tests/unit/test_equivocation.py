@@ -26,7 +26,7 @@ from setveil.release import (
     publish_sets,
     publish_suppressed,
 )
-from setveil.release.grouping import publish_grouped
+from setveil.release.grouped import publish_grouped
 from setveil.release.split import SplitRelease
 
 

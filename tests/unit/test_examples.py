@@ -12,7 +12,7 @@ from setveil.measure import draw_targets
 from setveil.measure.examples import ITEMS, examples_of
 from setveil.relatedness import NGD, RecordCounts
 from setveil.release import publish_suppressed
-from setveil.release.disassociating import Plan, publish_disassociated
+from setveil.release.chunk_plan import Plan, publish_disassociated
 from setveil.release.set_generalized import publish_sets
 
 

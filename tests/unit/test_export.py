@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.published_forms import HIDDEN, TABLE, releases
 
-from setveil.release.export import export_release, table_bytes, table_files
+from setveil.release.export import table_bytes, table_files
 from setveil.release.store import load_release, save
 
 FORMS = releases()
@@ -26,7 +26,7 @@ def expected(code):
 
 
 def test_examples_print_what_they_say(release, tmp_path, monkeypatch):
-    found = export_release(release)
+    found = release.export()
     save(release, tmp_path / "release", method="made by hand", params={}, promise=None)
     (tmp_path / "data").mkdir()
     for name, content in table_files(found.tables, ["parquet"]).items():
@@ -40,7 +40,7 @@ def test_examples_print_what_they_say(release, tmp_path, monkeypatch):
 
 
 def test_tables_hold_what_the_release_shows(release):
-    found = export_release(release)
+    found = release.export()
     shown = {item for table in found.tables if "item" in table.columns
              for item in table.frame["item"].drop_nulls().to_list()}  # fmt: skip
     assert shown == {term.term for term in found.terms}
@@ -54,14 +54,14 @@ def test_tables_hold_what_the_release_shows(release):
 
 
 def test_no_hidden_item_is_exported(release):
-    found = export_release(release)
+    found = release.export()
     files = table_files([*found.tables, *found.dictionary()], ["csv", "jsonl"])
     assert not any(HIDDEN.encode() in content for content in files.values())
 
 
 def test_records_of_terms_are_counted(release):
     """Compare with a count over the rows, where a form has rows of whole records."""
-    found = export_release(release)
+    found = release.export()
     if [table.name for table in found.tables] != ["records"] or "group" in found.tables[0].columns:
         return
     frame = found.tables[0].frame
@@ -72,7 +72,7 @@ def test_records_of_terms_are_counted(release):
 
 def test_terms_of_chunks_and_groups_have_bounds_that_hold():
     for name in ("disassociated", "joint", "grouped", "grouped-parts", "dealt"):
-        for term in export_release(FORMS[name]).terms:
+        for term in FORMS[name].export().terms:
             rows = sum(term.term in row for row in TABLE)
             if term.term != "flu":  # the table behind these forms gives empty records a flu
                 assert term.least <= rows <= term.most
@@ -85,7 +85,7 @@ def test_the_same_release_gives_the_same_bytes(release, tmp_path):
     again = load_release(tmp_path / "a")
     one, two = (
         table_files([*found.tables, *found.dictionary()], ["parquet", "csv", "jsonl"])
-        for found in (export_release(release), export_release(again))
+        for found in (release.export(), again.export())
     )
     assert one == two
 
@@ -96,7 +96,7 @@ def test_a_name_cannot_leave_its_literal():
 
     evil = "'''\n```\u202e\U000e0100\"); raise SystemExit  # "
     release, _ = publish_suppressed(TransactionTable.from_rows([[evil], [evil]]), [True])
-    code = export_release(release).example.polars
+    code = release.export().example.polars
     assert re.search(r"^```", code, re.MULTILINE) is None
     literal = re.search(r"== (.*)\)$", code, re.MULTILINE)[1]
     assert eval(literal) == evil

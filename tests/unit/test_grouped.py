@@ -20,9 +20,8 @@ from setveil.release import (
     publish_grouped,
     published_rows,
 )
+from setveil.release.data_file import LabelledRows
 from setveil.release.forms import rebuild
-from setveil.release.group_store import group_structure
-from setveil.release.records import Records
 from setveil.release.store import load_release, save
 
 FORMATS = ["parquet", "jsonl", "csv"]
@@ -349,10 +348,10 @@ def test_damaged_structures_are_refused(change, message):
     release, _ = publish_grouped(FEW, [0, 0, 0, 1, 1], ["flu", "hiv"])
     rows = release.to_rows()
     rows.remove(["flu"])  # distinct parts are stored, with their counts
-    structure = group_structure(release)
-    assert rebuild("grouped", Records.of(rows), structure).to_rows() == release.to_rows()
+    structure = release.structure()
+    assert rebuild("grouped", LabelledRows.of(rows), structure).to_rows() == release.to_rows()
     with pytest.raises((ReleaseError, ParameterError), match=message):
-        rebuild("grouped", Records.of(rows), {**structure, **change})
+        rebuild("grouped", LabelledRows.of(rows), {**structure, **change})
 
 
 @pytest.mark.parametrize(
@@ -369,7 +368,7 @@ def test_damaged_deals_are_refused(change, message):
     release, _ = publish_grouped(FEW, [0, 0, 0, 1, 1], ["flu", "hiv"], whole=True)
     dealt = deal(release)
     with pytest.raises(ReleaseError, match=message):
-        rebuild("grouped", Records.of(dealt.to_rows()), {**group_structure(dealt), **change})
+        rebuild("grouped", LabelledRows.of(dealt.to_rows()), {**dealt.structure(), **change})
 
 
 def test_measures():

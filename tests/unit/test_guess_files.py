@@ -19,7 +19,6 @@ from setveil.attack import (
 from setveil.core.errors import InputError
 from setveil.measure import draw_targets, score
 from setveil.release import ItemChannel, publish_perturbed
-from setveil.release.fingerprint import fingerprint
 from setveil.release.set_generalized import publish_sets
 from setveil.release.store import load_release, save
 
@@ -65,7 +64,7 @@ def test_a_release_is_known_again_in_every_format(form, tmp_path):
     table = TransactionTable.from_rows([["é", "a", "c"], ["b", "a, c"], []])
     release, _ = publish_sets(table, [0, 1, 0, 2, 3])
     save(release, tmp_path / form, method="coat", params={}, promise=None, format=form)
-    assert fingerprint(load_release(tmp_path / form)) == fingerprint(release)
+    assert load_release(tmp_path / form).fingerprint() == release.fingerprint()
 
 
 @pytest.mark.parametrize(

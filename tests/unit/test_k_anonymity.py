@@ -11,7 +11,7 @@ from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import ParameterError
 from setveil.core.registry import find
 from setveil.guarantee import Guarantee, KAnonymity, from_manifest, parse
-from setveil.release import GeneralizedRelease, publish_groups
+from setveil.release import GeneralizedRelease, Release, publish_groups
 
 
 @given(tables(max_rows=20, max_items=3, max_length=3), st.integers(1, 6))
@@ -65,7 +65,7 @@ def test_equal_names_of_different_nodes_differ():
 
 
 def test_a_form_it_has_never_seen_is_judged_by_its_rows():
-    class Other:
+    class Other(Release):
         form = "other"
 
         def to_rows(self):

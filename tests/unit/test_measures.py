@@ -11,7 +11,7 @@ from tests.strategies import published, tables
 from setveil import Taxonomy, TransactionTable, measure
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.measure.queries import Holders
-from setveil.release import Key, publish_groups
+from setveil.release import Key, Release, publish_groups
 
 FOOD = Taxonomy.from_parents(
     {"Apple": "Fruit", "Orange": "Fruit", "Banana": "Fruit", "Beef": "Meat", "Chicken": "Meat"}
@@ -147,7 +147,7 @@ def test_nothing_to_measure():
 
 
 def test_other_forms_have_no_such_measures():
-    class Other:
+    class Other(Release):
         form = "other"
 
         def __len__(self):

@@ -16,7 +16,6 @@ from setveil.core.errors import InputError
 from setveil.core.missing_items import CHOICES, complete, cover, without_items
 from setveil.core.spelling import Spellings, trigrams
 from setveil.io.embeddings import Vectors
-from setveil.release.content import content_of
 
 SHOP = Taxonomy.from_parents(
     {
@@ -76,9 +75,9 @@ def test_rare_items_at_the_root_ruin_a_release_and_nearest_does_not(groceries):
         assert made[choice].promise.check(made[choice].release).holds
     shown = {choice: each.release for choice, each in made.items()}
     assert set(map(tuple, shown["attach-to-root"].to_rows())) == {(tree.names[0],)}
-    assert content_of(shown["attach-to-root"]).bare
+    assert shown["attach-to-root"].content().bare
     for choice in ("nearest", "drop"):
-        assert content_of(shown[choice]) == ("", False, 0.0)
+        assert shown[choice].content() == ("", False, 0.0)
         assert len({item for row in shown[choice].to_rows() for item in row}) > 10
     at_root = cover(tree, table, missing="attach-to-root").report
     assert "5 items with fewer than 5 records (k = 5) hang directly under the root" in (

@@ -13,8 +13,8 @@ from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.release import ItemChannel, Key, PerturbedRelease, publish_perturbed
+from setveil.release.data_file import LabelledRows
 from setveil.release.forms import FORMS
-from setveil.release.records import Records
 from setveil.release.store import load_release, save
 
 DOMAIN = frozenset("abcd")
@@ -229,7 +229,7 @@ def test_saved_and_loaded(tmp_path, sizes):
 def test_damaged_structures_are_refused_in_words(damage):
     structure = {"beta": 0.1, "domain": 2, "sizes": None, **damage}
     with pytest.raises(ReleaseError, match="damaged"):
-        FORMS["perturbed"].rebuild(Records.of([["a"], ["b"]]), structure)
+        FORMS["perturbed"].rebuild(LabelledRows.of([["a"], ["b"]]), structure)
 
 
 @pytest.mark.parametrize("beta", [0, 1, -1, 2, "x", None, True])

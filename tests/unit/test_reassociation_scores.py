@@ -16,7 +16,7 @@ from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import flat, protected_itemsets, score, score_reassociation
 from setveil.measure.reassociation import largest_matching
 from setveil.release import publish_suppressed
-from setveil.release.disassociating import Plan, publish_disassociated
+from setveil.release.chunk_plan import Plan, publish_disassociated
 
 PARTS = ("", "records", "terms")
 ITEMS = "abcdefg"

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from setveil import Taxonomy, TransactionTable
 from setveil.release import publish_suppressed
-from setveil.release.content import NOTHING, Content, content_of
-from setveil.release.disassociating import Plan, publish_disassociated
-from setveil.release.generalized import publish_groups
-from setveil.release.recoded import publish_recoded
+from setveil.release.account import NOTHING, Content
+from setveil.release.chunk_plan import Plan, publish_disassociated
+from setveil.release.generalized import publish_groups, publish_recoded
 from setveil.release.set_generalized import publish_sets
 
 FRUIT = Taxonomy.from_parents(
@@ -35,13 +34,13 @@ def groups(*nodes, hides=True):
 
 
 def test_only_roots():
-    found = content_of(recoded("food", "food", "food"))
+    found = recoded("food", "food", "food").content()
     assert (found.bare, found.root_share) == (True, 1.0)
     assert found.sentence == (
         "This release shows only which records have items: every item is replaced by the root of "
         "the taxonomy ('food'), which stands for any of 3 items."
     )
-    found = content_of(groups("food", "food"))
+    found = groups("food", "food").content()
     assert (found.bare, found.root_share) == (True, 1.0)
     assert found.sentence == (
         "This release shows only how many items a record has, at least: every published item is "
@@ -50,53 +49,53 @@ def test_only_roots():
 
 
 def test_mostly_roots():
-    found = content_of(groups("food", "food", "beef"))
+    found = groups("food", "food", "beef").content()
     assert found.sentence == (
         "At least 66.6% of the published items are the root of the taxonomy ('food'), which "
         "stands for any of 3 items."
     )
     assert (found.bare, found.root_share) == (False, 2 / 3)
-    assert content_of(groups("food", "fruit", "beef")) == ("", False, 1 / 3)
+    assert groups("food", "fruit", "beef").content() == ("", False, 1 / 3)
 
 
 def test_what_says_something():
-    assert content_of(recoded("fruit", "meat", "fruit")) == ("", False, 0.0)
-    assert content_of(recoded("apple", None, "pear")) == ("", False, 0.0)
+    assert recoded("fruit", "meat", "fruit").content() == ("", False, 0.0)
+    assert recoded("apple", None, "pear").content() == ("", False, 0.0)
     one = Taxonomy.from_parents({"flu": None})  # the root is the item itself
     table = TransactionTable.from_rows([["flu"], ["flu"]])
-    assert content_of(publish_recoded(one, table, [0])[0]) == ("", False, 0.0)
+    assert publish_recoded(one, table, [0])[0].content() == ("", False, 0.0)
 
 
 def test_nothing_is_left():
-    assert content_of(recoded(None, None, None)) == (NOTHING, True, 0.0)
+    assert recoded(None, None, None).content() == (NOTHING, True, 0.0)
     table = TransactionTable.from_rows(ROWS)
-    assert content_of(publish_suppressed(table, [False] * 3)[0]) == Content(NOTHING, bare=True)
-    assert content_of(publish_suppressed(table, [True, False, False])[0]) == Content()
-    assert content_of(publish_sets(table, [-1, -1, -1])[0]) == Content(NOTHING, bare=True)
+    assert publish_suppressed(table, [False] * 3)[0].content() == Content(NOTHING, bare=True)
+    assert publish_suppressed(table, [True, False, False])[0].content() == Content()
+    assert publish_sets(table, [-1, -1, -1])[0].content() == Content(NOTHING, bare=True)
     nobody = TransactionTable.from_rows([])
-    assert content_of(publish_suppressed(nobody, [])[0]) == Content()
+    assert publish_suppressed(nobody, [])[0].content() == Content()
 
 
 def test_one_set():
     table = TransactionTable.from_rows(ROWS)
-    assert content_of(publish_sets(table, [0, 0, 0])[0]) == Content(
+    assert publish_sets(table, [0, 0, 0])[0].content() == Content(
         "This release shows only which records have an item of one large set: all 3 items that "
         "it names are published as that set.",
         bare=True,
     )
     for image in ([0, 0, 1], [0, -1, -1]):
-        assert content_of(publish_sets(table, image)[0]) == Content()
+        assert publish_sets(table, image)[0].content() == Content()
 
 
 def test_only_term_chunks():
     table = TransactionTable.from_rows([["a", "b"], ["a"]])
     whole, _ = publish_disassociated(table, [Plan(records=[0, 1], domains=(), terms=(0, 1))])
-    assert content_of(whole) == Content(
+    assert whole.content() == Content(
         "This release shows only which items occur in each cluster, not in which records or how "
         "often: every item is in a term chunk."
     )
     half, _ = publish_disassociated(table, [Plan(records=[0, 1], domains=((0,),), terms=(1,))])
-    assert content_of(half) == Content()
+    assert half.content() == Content()
 
 
 @given(
@@ -112,7 +111,7 @@ def test_the_share_of_roots_by_counting(rows):
         hides=True,
     )
     shown = [name for row in release.to_rows() for name in row]
-    found = content_of(release)
+    found = release.content()
     assert found.root_share == pytest.approx(shown.count("food") / max(len(shown), 1))
     assert found.bare == (set(shown) <= {"food"})
     assert bool(found.sentence) == (not shown or 2 * shown.count("food") >= len(shown))

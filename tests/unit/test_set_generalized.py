@@ -35,7 +35,7 @@ from setveil.release import (
     publish_suppressed,
     published_rows,
 )
-from setveil.release.set_labels import members_of, written
+from setveil.release.set_generalized import members_of, written
 from setveil.release.store import load_release, save
 
 FORMATS = ["parquet", "jsonl", "csv"]

@@ -122,12 +122,12 @@ def test_shares_that_do_not_belong_together_are_noticed():
 
 
 def test_structure_is_checked():
+    from setveil.release.data_file import LabelledRows
     from setveil.release.forms import rebuild
-    from setveil.release.records import Records
 
     for structure in ({}, {"k": 0}, {"k": "2"}, {"k": True}):
         with pytest.raises(ReleaseError, match="how many shares"):
-            rebuild("shared", Records.of([]), structure)
+            rebuild("shared", LabelledRows.of([]), structure)
     release = SecretSharing(k=2).anonymize(TransactionTable.from_rows([["a"]] * 2)).release
     made = {name: getattr(release, name) for name in FIELDS}
     with pytest.raises(ParameterError, match="can be read"):

@@ -47,7 +47,7 @@ class ClusterSample(NamedTuple):
         """Say how much of a release is attacked.
 
         >>> from setveil import TransactionTable
-        >>> from setveil.release.disassociating import Plan, publish_disassociated
+        >>> from setveil.release.chunk_plan import Plan, publish_disassociated
         >>> table = TransactionTable.from_rows([["a"], ["a"], ["b"]])
         >>> release, _ = publish_disassociated(table, [
         ...     Plan(records=[0, 1], domains=((0,),), terms=()),
@@ -85,7 +85,7 @@ def cluster_chances(release: DisassociatedRelease) -> npt.NDArray[np.float64]:
     all of this is published.
 
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a"], ["b"] , ["b"], ["b"], ["b"],
     ...                                     ["b"], ["b"], ["b"], ["b"]])
     >>> release, _ = publish_disassociated(table, [

@@ -113,10 +113,9 @@ def save_guess(
     True
     """
     from setveil.core.files import write_whole
-    from setveil.release.fingerprint import fingerprint
 
     if release is not None:
-        guess = dataclasses.replace(guess, about=fingerprint(release))
+        guess = dataclasses.replace(guess, about=release.fingerprint())
     content = {"setveil": "guess", "version": VERSION, "kind": guess.kind, **guess.to_json()}
     write_whole(path, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
 

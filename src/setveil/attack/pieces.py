@@ -170,7 +170,7 @@ def pools(
     Examples
     --------
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b", "t"], ["a", "c"], ["a", "b", "c"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0, 1), (2,)), terms=(3,))
     >>> release, _ = publish_disassociated(table, [plan])

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.registry import register
-from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

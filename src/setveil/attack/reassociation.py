@@ -66,7 +66,7 @@ class Random:
     Examples
     --------
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "t"], ["a"]])
     >>> plan = Plan(records=[0, 1], domains=((0,),), terms=(1,))
     >>> release, _ = publish_disassociated(table, [plan])
@@ -194,7 +194,7 @@ class ABA(RelatednessAttack):
     --------
     >>> from setveil import TransactionTable
     >>> from setveil.relatedness import NGD, RecordCounts
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "fever"], ["gout", "toe"]])
     >>> plan = Plan(records=[0, 1], domains=((1, 2),), terms=(0, 3))
     >>> release, _ = publish_disassociated(table, [plan])

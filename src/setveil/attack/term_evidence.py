@@ -81,7 +81,7 @@ class TermEvidence:
     Examples
     --------
     >>> from setveil.relatedness import NGD
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "fever"], ["gout"], ["gout", "toe"]])
     >>> release, _ = publish_disassociated(
     ...     table, [Plan(records=[0, 1, 2], domains=((0, 1), (2,)), terms=(3,))])
@@ -174,7 +174,7 @@ class TermEvidence:
 def clusters_as_rows(release: DisassociatedRelease) -> TransactionTable:
     """Return a table with a row for each cluster: the terms that it shows, shared ones apart.
 
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "fever"], ["flu"]])
     >>> release, _ = publish_disassociated(
     ...     table, [Plan(records=[0, 1], domains=((1,),), terms=(0,))])

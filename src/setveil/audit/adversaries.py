@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from setveil.core.taxonomy import Taxonomy
     from setveil.measure.interval import Rate
     from setveil.release.base import Release
-    from setveil.release.disassociating import CutRelease
+    from setveil.release.chunk_plan import CutRelease
 
 WITHIN = "release"
 """The source of relatedness that everybody has: what the release itself shows."""
@@ -460,7 +460,7 @@ _CUT: WeakKeyDictionary[Release, tuple[int, CutRelease | None]] = WeakKeyDiction
 
 def _cut(scene: _Scene) -> CutRelease | None:
     """Return the release of fewer people that is attacked instead of one with large clusters."""
-    from setveil.release.disassociating import cut_clusters
+    from setveil.release.chunk_plan import cut_clusters
 
     run, most = scene.run, scene.attacker.role.largest
     if not most:

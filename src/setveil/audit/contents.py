@@ -11,15 +11,13 @@ import numpy as np
 
 from setveil.attack.linkage import TIE
 from setveil.audit.utility import UTILITY, utility_in_words
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import NotApplicable
 from setveil.core.params import main_param, params_of
 from setveil.core.registry import find
 from setveil.core.words import join_names, join_parts, lost, number, one_or_many, plural
 from setveil.measure.queries import Holders, errors_by_size
 from setveil.measure.targets import draw_targets
-from setveil.release.account import account_of
-from setveil.release.content import content_of
-from setveil.release.rows import distinct_in_rows
 from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
@@ -83,14 +81,14 @@ def describe_contents(
     secret = tuple(sensitive)
     promised = {} if run.promise is None else run.promise.params()
     try:
-        account = account_of(run.release, table, run.key, run.taxonomy, k=promised.get("k"))
+        account = run.release.account(table, run.key, run.taxonomy, k=promised.get("k"))
     except NotApplicable as error:
         return _unknown(run, error)
     errors = errors_by_size(run.release, table, taxonomy=run.taxonomy)
     return {
         "headline": account.headline,
         "stays": account.stays,
-        "coarser": _joined(account.coarse, content_of(run.release).sentence),
+        "coarser": _joined(account.coarse, run.release.content().sentence),
         "gone": _joined(account.lost, _sensitive_gone(account, secret)),
         "affected": [list(each) for each in account.affected(MOST_AFFECTED)],
         "computable": [*account.computable, *_errors_in_words(errors)],
@@ -320,7 +318,7 @@ def item_changes(run: Run, table: TransactionTable) -> dict[str, Any]:
         terms that stand for several items ``[name, records]``, the most frequent first.
         ``steps``: what the method did, ``[action, subject, reason, cost]``, remarks first, then
         the costliest. ``content``: whether it shows items at all
-        (:func:`setveil.release.content.content_of`).
+        (:class:`setveil.release.account.Content`).
 
     Examples
     --------
@@ -345,7 +343,7 @@ def item_changes(run: Run, table: TransactionTable) -> dict[str, Any]:
     first = [step for step in run.log if step.action in REMARKS]
     rest = sorted((s for s in run.log if s.action not in REMARKS), key=lambda s: -s.cost)
     steps = [[s.action, s.subject, s.reason, float(s.cost)] for s in [*first, *rest][:SHOWN]]
-    content = content_of(run.release).as_dict()
+    content = run.release.content().as_dict()
     return {"items": items, "terms": _terms(run), "steps": steps, "content": content}
 
 

@@ -230,7 +230,6 @@ def run(  # one parameter per option of the command line
             )  # fmt: skip
         _tell(entry.name, public, said | {"release": str(out)}, json=json, quiet=quiet)
         return
-    from setveil.release.content import content_of
     from setveil.release.store import save
 
     with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
@@ -284,7 +283,7 @@ def run(  # one parameter per option of the command line
         "release": str(out),
         "key": None if key is None else str(key),
         "log": made.log,
-        "content": content_of(made.release),
+        "content": made.release.content(),
         "missing": outside,
         "reading": None if table.reading is None else table.reading.as_dict(),
     }
@@ -293,10 +292,8 @@ def run(  # one parameter per option of the command line
 
 def _warn_of_cells(release: "Release", out: Path, release_format: str) -> None:
     """Say which names a spreadsheet may run that opens the data of a release."""
-    from setveil.release.forms import form_of
-
     if release_format == "csv":
-        warn_of_formulas(form_of(release).records(release).labels, out)
+        warn_of_formulas(release.data_rows().labels, out)
 
 
 def _tell(
@@ -499,7 +496,7 @@ def anonymize_there(
 ) -> dict[str, Any]:
     """Anonymize distributed records and save the release; return what is said about it."""
     from setveil.core.missing_items import DROP, complete
-    from setveil.release.content import content_of_items
+    from setveil.release.account import content_of_items
     from setveil.spark import anonymize, read_distributed
     from setveil.spark.measures_parts import DistributedRelease
     from setveil.spark.publish import save_distributed

@@ -42,7 +42,6 @@ def export(
         FORMATS,
         check_format,
         describe_export,
-        export_release,
         table_files,
     )
     from setveil.release.public_folder import check_replaceable, is_public_folder, write_folder
@@ -69,7 +68,7 @@ def export(
         )
     with Progress(quiet=quiet) as progress:
         progress("reading the release")
-        found = export_release(load_release(directory))
+        found = load_release(directory).export()
         tables = [*found.tables, *found.dictionary()]
         check_replaceable(out, [f"{table.name}.{each}" for table in tables for each in FORMATS])
         progress("writing the tables")

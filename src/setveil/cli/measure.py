@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
     from setveil.measure import PartScore
+    from setveil.release.account import Content
     from setveil.release.base import Key, Release
-    from setveil.release.content import Content
     from setveil.spark import DistributedTable
     from setveil.spark.measures_parts import DistributedRelease
 
@@ -236,7 +236,6 @@ def measure(
 
     from setveil.attack import load_guess
     from setveil.measure import measure_all
-    from setveil.release.content import content_of
     from setveil.release.store import load_key, load_manifest, load_release
 
     only_one_stdin(original, options.taxonomy)
@@ -298,7 +297,7 @@ def measure(
     elif guess is not None and not json:
         _print_scores(figures)
     else:
-        _print_figures(figures, published.form, content_of(published), json=json)
+        _print_figures(figures, published.form, published.content(), json=json)
 
 
 def _check_scoring(
@@ -478,7 +477,7 @@ def measure_on_spark(
     import numpy as np
 
     from setveil.core.missing_items import DROP
-    from setveil.release.content import content_of_items
+    from setveil.release.account import content_of_items
     from setveil.release.store import load_key
     from setveil.spark.measures import every_item, measure_distributed
     from setveil.spark.measures_parts import DistributedRelease

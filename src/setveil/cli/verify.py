@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
-    from setveil.release.content import Content
+    from setveil.release.account import Content
     from setveil.spark.stored import OpenedRelease
 
 UNFIT = 2
@@ -70,8 +70,7 @@ def verify(
     Example: setveil verify release --guarantee k-anonymity:k=10
     """
     from setveil.guarantee.naming import written
-    from setveil.release.content import content_of
-    from setveil.release.fitness import fitness_of
+    from setveil.release.public_folder import fitness_of
     from setveil.release.store import load_release, remove_leftovers
 
     check_place(engine)
@@ -95,7 +94,7 @@ def verify(
             published = load_release(directory)
             progress("checking")
             verdicts = [(each, each.check(published)) for each in asked]
-            content = content_of(published)
+            content = published.content()
             near = _variants(asked, _published_names(directory, published))
     warn_of_variants(near, "published name")
     verdict_code = exit_code([verdict for _, verdict in verdicts])
@@ -129,8 +128,7 @@ def verify(
 def _published_names(directory: "Path", published: Any) -> "Iterator[str]":
     """Return all names that a release shows: of items, of members of sets, of its tree."""
     from setveil.release.generalized import GeneralizedRelease
-    from setveil.release.set_generalized import SetGeneralizedRelease
-    from setveil.release.set_labels import members_of
+    from setveil.release.set_generalized import SetGeneralizedRelease, members_of
     from setveil.release.store import load_manifest
 
     manifest = load_manifest(directory)
@@ -153,7 +151,7 @@ def _variants(asked: "list[Guarantee]", names: "Iterable[str]") -> dict[str, str
 def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":
     """Return what a distributed release shows, by the items that its records hold."""
     from setveil.core.errors import NotApplicable
-    from setveil.release.content import content_of_items
+    from setveil.release.account import content_of_items
     from setveil.release.store import load_manifest
     from setveil.spark.measures_parts import Sketch
     from setveil.spark.table import DistributedTable

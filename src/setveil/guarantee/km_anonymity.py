@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.csr import neighbour_order
 from setveil.core.errors import ParameterError
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
 from setveil.core.table import canonical_order, take_rows
 from setveil.guarantee.base import Verdict, Witness
-from setveil.release.rows import neighbour_order
 from setveil.release.views import published_rows
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.thresholds import distinct_names
-from setveil.release.grouping import fair_deal
+from setveil.release.grouped import fair_deal
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -50,7 +50,7 @@ class PrivacyDegree:
 
     Where parts are dealt out to records, all originals are equally likely only if the deal says
     nothing. So it must be the one that follows from the groups themselves
-    (:func:`~setveil.release.grouping.fair_deal`); of any other nobody can tell how it was chosen,
+    (:func:`~setveil.release.grouped.fair_deal`); of any other nobody can tell how it was chosen,
     and the verdict is not exact.
 
     Parameters

@@ -102,7 +102,7 @@ def terms_lost(release: Release, original: TransactionTable, *, k: int) -> float
     Examples
     --------
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a"], ["a", "b"], ["b"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0,),), terms=(1,))
     >>> release, _ = publish_disassociated(table, [plan])

@@ -12,7 +12,7 @@ from setveil.measure.attacked_cells import AttackedCells, Bools, Floats
 from setveil.measure.calibration import calibration_error
 from setveil.measure.interval import Rate, clustered_share, linearized
 from setveil.measure.score import score
-from setveil.release.set_labels import written
+from setveil.release.set_generalized import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from setveil.core.errors import InputError, NotApplicable
 from setveil.measure.interval import Rate, advantage, clustered_share, mean_error, reduction
 from setveil.measure.public_records import same_release
 from setveil.measure.score import score
-from setveil.release.perturbed_worlds import posterior_shares
+from setveil.release.perturbed import posterior_shares
 
 if TYPE_CHECKING:
     from setveil.core.table import TransactionTable

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import NotApplicable
 from setveil.measure.generalization import tree_for
-from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -54,7 +54,7 @@ class ProtectedItemsets:
     Examples
     --------
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b"], ["a"], ["b"]])
     >>> release, _ = publish_disassociated(
     ...     table, [Plan(records=[0, 1, 2], domains=((0,), (1,)), terms=())])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.interval import Rate, mean_error
-from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

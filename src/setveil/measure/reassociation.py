@@ -68,7 +68,7 @@ def score_reassociation(
         How far apart terms are, for ``wmd``.
     weights
         For each cluster of the release how many people each of its people stands for, where large
-        clusters were cut (:func:`~setveil.release.disassociating.cut_clusters`).
+        clusters were cut (:func:`~setveil.release.chunk_plan.cut_clusters`).
 
     Returns
     -------
@@ -97,7 +97,7 @@ def score_reassociation(
     --------
     >>> from setveil.attack.reassociation_guess import ClusterGuess
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["rash"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0,),), terms=(1, 2))
     >>> release, key = publish_disassociated(table, [plan])

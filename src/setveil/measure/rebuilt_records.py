@@ -101,7 +101,7 @@ def rebuilt_records(
     --------
     >>> from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"], ["rash"]])
     >>> plan = Plan(records=[0, 1, 2], domains=((0,),), terms=(1, 2))
     >>> release, key = publish_disassociated(table, [plan])

@@ -6,7 +6,6 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import InputError, NotApplicable
-from setveil.release.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +63,7 @@ def must_be_about(guess: Guess, release: Release) -> None:
     setveil.core.errors.InputError: the guess is about another release. To fix: attack this \
 release...
     """
-    if guess.about is not None and guess.about != fingerprint(release):
+    if guess.about is not None and guess.about != release.fingerprint():
         raise InputError(
             "the guess is about another release",
             fix="attack this release, or name the one that was attacked",

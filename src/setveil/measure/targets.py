@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.attack.linkage import Targets, check_knowledge
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InputError
-from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

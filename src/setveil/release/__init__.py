@@ -1,15 +1,13 @@
 """What may be published: the forms of a release, and how they are kept on disk."""
 
 from setveil.release.base import Anonymization, Bounds, Key, Matches, Release, Step
+from setveil.release.chunk_plan import Plan, publish_disassociated
 from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
-from setveil.release.disassociating import Plan, publish_disassociated
 from setveil.release.encoded import EncodedRelease, publish_encoded
-from setveil.release.generalized import GeneralizedRelease, publish_groups
-from setveil.release.grouped import Group, GroupedRelease
-from setveil.release.grouping import deal, publish_grouped
+from setveil.release.generalized import GeneralizedRelease, publish_groups, publish_recoded
+from setveil.release.grouped import Group, GroupedRelease, deal, publish_grouped
 from setveil.release.item_channel import ItemChannel
 from setveil.release.perturbed import PerturbedRelease, publish_perturbed
-from setveil.release.recoded import publish_recoded
 from setveil.release.set_generalized import SetGeneralizedRelease, publish_sets
 from setveil.release.shared import SharedRelease
 from setveil.release.split import SplitRelease

@@ -1,39 +1,28 @@
-"""What became of every original item, told to the owner: what stays, what is coarser, what is gone.
+"""What a release shows, and what became of every original item.
 
-Other than :mod:`setveil.release.content`, which looks at a release as a stranger sees it, this
-compares the release with the original through the key. It is for the owner's eyes only.
+:class:`Content` looks at a release as a stranger sees it. :class:`Account` compares it with the
+original through the key: what stays, what is coarser, what is gone; for the owner's eyes only.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import NotApplicable
-from setveil.core.table import TransactionTable
-from setveil.core.taxonomy import Taxonomy
+from setveil.core.csr import distinct_in_rows
 from setveil.core.words import join_names, join_parts, number, one_or_many, plural
-from setveil.release.base import Key
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.encoded import EncodedRelease
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.grouped import GroupedRelease
-from setveil.release.perturbed import PerturbedRelease
-from setveil.release.rows import distinct_in_rows
-from setveil.release.set_generalized import SetGeneralizedRelease
-from setveil.release.split import SplitRelease
-from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from setveil.core.table import Int64Array
-    from setveil.release.base import Release
+    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.taxonomy import Taxonomy
+    from setveil.release.base import Key, Release
+    from setveil.release.generalized import GeneralizedRelease
 
 REMOVED = "(removed)"
 CODE = "(code)"
@@ -46,6 +35,58 @@ ADDED = 3
 """Invented items that an example names."""
 
 Flags = npt.NDArray[np.bool_]
+
+
+MOSTLY = 0.5
+"""The share of roots from which on a reader is told of them."""
+NOTHING = "This release shows only how many records it has: it publishes no item."
+
+
+class Content(NamedTuple):
+    """What a release shows of its items.
+
+    Parameters
+    ----------
+    sentence
+        What a reader must know of it; "" where items are shown in the usual way.
+    bare
+        Whether it says nothing at all about which items a record has.
+    root_share
+        The share of the published items that are the root of the taxonomy; None for forms
+        without one.
+    """
+
+    sentence: str = ""
+    bare: bool = False
+    root_share: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content as JSON values; the sentence is None where there is none."""
+        return self._asdict() | {"sentence": self.sentence or None}
+
+
+def content_of_items(items: Release | None) -> Content:
+    """Return what a distributed release shows, where that is nothing; other shares are unknown.
+
+    Parameters
+    ----------
+    items
+        A release of the same form with each published item alone in a record; None for chunks.
+
+    Examples
+    --------
+    >>> from setveil import TransactionTable
+    >>> from setveil.release.suppressed import publish_suppressed
+    >>> alone, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
+    >>> content_of_items(alone).bare
+    False
+    """
+    if items is None:
+        return Content()
+    if not len(items):
+        return Content(NOTHING, bare=True)
+    found = items.content()
+    return found if found.bare or found.root_share == 0 else Content()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,7 +120,7 @@ class Account:
     >>> from setveil.release.suppressed import publish_suppressed
     >>> table = TransactionTable.from_rows([["flu"], ["flu", "hiv"], ["flu"]])
     >>> release, key = publish_suppressed(table, [True, False])
-    >>> account = account_of(release, table, key)
+    >>> account = release.account(table, key)
     >>> account.headline
     'Keeps the one item that at least 3 records share as it is and removes the other one.'
     >>> account.treat(["flu", "hiv"])
@@ -161,39 +202,11 @@ class Occurrences:
         return np.bincount(self.place[chosen], minlength=len(self.items))
 
 
-@singledispatch
-def account_of(
-    release: Release,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    """Return what a release did with the items of its original.
-
-    Parameters
-    ----------
-    release, original, key
-        What was published, from what, and which record stands behind which.
-    taxonomy
-        The tree that the release was made with.
-    k
-        The promised number of records: named where it separates what stays from what is removed.
-
-    Raises
-    ------
-    NotApplicable
-        The form is not one of setveil's own.
-    """
-    raise NotApplicable(f"setveil cannot tell what a release of the form {release.form!r} changed")
-
-
 # --- one image for every item -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Images:
+class GlobalRecoding:
     """One image for each item that occurs: global recoding, and what is like it.
 
     Parameters
@@ -209,7 +222,7 @@ class _Images:
     emptied
         How many of `total` records lost all their items.
     k
-        As in :func:`account_of`.
+        The promised number of records, if there is one.
     """
 
     found: Occurrences
@@ -221,6 +234,7 @@ class _Images:
     k: int | None = None
 
     def account(self) -> Account:
+        """Return what became of every item."""
         exact = self.exact
         gone = np.array([not text for text in self.shown], dtype=bool)
         wide = ~exact & ~gone
@@ -237,9 +251,9 @@ class _Images:
                 for same, text in zip(exact.tolist(), self.shown, strict=True)
             ),
             headline=self._headline(exact, wide, gone),
-            stays=_stay(self.found, exact),
+            stays=items_that_stay(self.found, exact),
             coarse=self._coarse(wide),
-            lost=_removed(self.found, gone) + _left_empty(self.emptied, self.total),
+            lost=items_removed(self.found, gone) + left_empty(self.emptied, self.total),
             computable=self._computable(exact, wide, gone),
             treat=lambda items: [image.get(item) or REMOVED for item in items],
         )
@@ -247,7 +261,7 @@ class _Images:
     def _headline(self, exact: Flags, wide: Flags, gone: Flags) -> str:
         stays, broader, removed = (int(np.count_nonzero(each)) for each in (exact, wide, gone))
         if not broader:
-            return _kept_and_removed(self.found, exact, gone, self.k)
+            return kept_and_removed(self.found, exact, gone, self.k)
         most = int(np.argmax(np.where(wide, self.found.records, -1)))
         example = f"({self.found.names[most]!r} → {self.shown[most]!r})"
         parts = [
@@ -260,7 +274,7 @@ class _Images:
             ),
         ]
         if removed:
-            rare = _cut(self.found, exact | wide, gone, self.k) is not None
+            rare = support_cut(self.found, exact | wide, gone, self.k) is not None
             which = f"the {number(removed)} rarest" if rare else number(removed)
             parts.append(f"{which} {one_or_many(removed, 'is', 'are')} removed")
         return "; ".join(parts) + "."
@@ -281,167 +295,19 @@ class _Images:
         )
 
     def _computable(self, exact: Flags, wide: Flags, gone: Flags) -> tuple[str, ...]:
-        said = [_exactly(int(np.count_nonzero(exact)))]
+        said = [exact_counts(int(np.count_nonzero(exact)))]
         if wide.any():
             said.append(
                 "An upper limit for each item that was replaced: the number of records that show "
                 f"its {self.wider[0]}."
             )
-        return tuple(filter(None, [*said, _nothing(int(np.count_nonzero(gone)))]))
-
-
-@account_of.register
-def _of_suppressed(
-    release: SuppressedRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    found = Occurrences.of(original, key)
-    exact = np.array([name in release.vocabulary for name in found.names], dtype=bool)
-    return _Images(
-        found=found,
-        shown=tuple(name if same else "" for name, same in zip(found.names, exact, strict=True)),
-        exact=exact,
-        emptied=_count_emptied(release.offsets, original),
-        total=len(original),
-        k=k,
-    ).account()
-
-
-@account_of.register
-def _of_sets(
-    release: SetGeneralizedRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    found = Occurrences.of(original, key)
-    groups = [release.group_of(name) for name in found.names]
-    return _Images(
-        found=found,
-        shown=tuple("" if g is None else _one_of(release.members(g)) for g in groups),
-        exact=np.array([g is not None and bool(release.is_trivial[g]) for g in groups], dtype=bool),
-        wider=("group of items", "groups of items"),
-        emptied=_count_emptied(release.offsets, original),
-        total=len(original),
-        k=k,
-    ).account()
-
-
-def _one_of(members: Sequence[str]) -> str:
-    """Return a set of items as a reader says it: one of these.
-
-    >>> _one_of(("flu",)), _one_of(("cold", "flu")), _one_of(("a", "b", "c", "d", "e"))
-    ('flu', 'cold or flu', 'a, b, c or 2 others')
-    """
-    more = len(members) - MEMBERS
-    if more > 0:
-        return f"{', '.join(members[:MEMBERS])} or {plural(more, 'other')}"
-    return " or ".join(filter(None, [", ".join(members[:-1]), members[-1]]))
-
-
-@account_of.register
-def _of_encoded(
-    release: EncodedRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    found = Occurrences.of(original, key)
-    clear = {release.vocabulary[i] for i in np.flatnonzero(release.readable).tolist()}
-    exact = np.array([name in clear for name in found.names], dtype=bool)
-    stays, coded = int(np.count_nonzero(exact)), int(np.count_nonzero(~exact))
-    records = found.records
-    cut = _cut(found, exact, ~exact, k)
-    if not coded:
-        headline = f"Shows all {plural(stays, 'item')} by name."
-    elif not stays:
-        headline = (
-            f"Replaces all {plural(coded, 'item')} by codes: the same item always has the same "
-            "code, and only you know which."
-        )
-    else:
-        shared = "" if cut is None else f" that at least {plural(cut, 'record')} share"
-        headline = (
-            f"Shows {'the ' if shared else ''}{plural(stays, 'item')}{shared} by name and replaces "
-            f"the other {number(coded)} by codes."
-        )
-    return Account(
-        names=found.names,
-        records=records,
-        kept=records * exact,
-        coarser=records * ~exact,
-        gone=np.zeros_like(records),
-        became=tuple("stays as it is" if same else "shown as a code" for same in exact.tolist()),
-        headline=headline,
-        stays=_stay(found, exact),
-        coarse=f"{plural(coded, 'item')} {one_or_many(coded, 'is', 'are')} shown as codes; no "
-        "record loses an item."
-        if coded
-        else "",
-        computable=tuple(
-            filter(
-                None,
-                (
-                    _exactly(stays),
-                    "Exactly: counts of codes. What a code stands for is not said."
-                    if coded
-                    else "",
-                ),
-            )
-        ),
-        treat=lambda items: [item if item in clear else CODE for item in items],
-    )
+        return tuple(filter(None, [*said, no_counts(int(np.count_nonzero(gone)))]))
 
 
 # --- items of a taxonomy ----------------------------------------------------------------------
 
 
-@account_of.register
-def _of_generalized(
-    release: GeneralizedRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    tree = release.tree if taxonomy is None else taxonomy
-    found = Occurrences.of(original, key)
-    leaf = np.zeros(original.n_items, dtype=np.int64)
-    items, leaves = release.leaves_of(original, tree)
-    leaf[items] = leaves
-    nodes = release.nodes_in(tree).astype(np.int64)
-    used = np.unique(nodes)
-    if (release.whole or not release.hides) and np.all(tree.ends[used[:-1]] <= used[1:]):
-        image = _up_to_one_of(tree, leaf[found.items], used)
-        text = [
-            name if v >= 0 and tree.leaves[v] == 1 else tree.names[v] if v >= 0 else ""
-            for name, v in zip(found.names, image.tolist(), strict=True)
-        ]
-        return _Images(
-            found=found,
-            shown=tuple(text),
-            exact=(image >= 0) & (tree.leaves[image] == 1),
-            emptied=_count_emptied(release.offsets, original),
-            total=len(original),
-            k=k,
-        ).account()
-    width = np.int64(len(tree))
-    published = np.repeat(np.arange(len(release)), np.diff(release.offsets)) * width + nodes
-    # Record and node in one number: an entry climbs from its leaf until its record shows a node.
-    image = _up_to_one_of(tree, leaf[found.items][found.place], np.unique(published), found.row)
-    return _Local(release=release, tree=tree, found=found, image=image, original=original).account()
-
-
-def _up_to_one_of(
+def climb_to(
     tree: Taxonomy, leaves: Int64Array, wanted: Int64Array, rows: Int64Array | None = None
 ) -> Int64Array:
     """Return for each leaf the lowest node at or above it that is wanted, or -1.
@@ -463,7 +329,7 @@ def _up_to_one_of(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Local:
+class LocalRecoding:
     """Records that are generalized each in its own way: an item may have several images.
 
     Parameters
@@ -486,6 +352,7 @@ class _Local:
         return self.release.hides and not self.release.whole
 
     def account(self) -> Account:
+        """Return what became of every item."""
         found, image = self.found, self.image
         same = (image >= 0) & (self.tree.leaves[image] == 1)
         kept = found.counted(np.flatnonzero(same))
@@ -562,7 +429,7 @@ class _Local:
             )
         if removed:
             parts.append(f"{number(removed)} {one_or_many(removed, 'is', 'are')} removed")
-        copies = _least(self.release.distinct.copies)
+        copies = least_size(self.release.distinct.copies)
         opening = (
             f"Makes similar records equal, at least {copies} at a time: of" if copies > 1 else "Of"
         )
@@ -570,11 +437,11 @@ class _Local:
         never = int(np.count_nonzero(kept + coarser == 0))
         terms = np.unique(self.image[self.image >= 0])
         wider = int(np.count_nonzero(self.tree.leaves[terms] > 1))
-        emptied = _count_emptied(self.release.offsets, self.original)
+        emptied = count_emptied(self.release.offsets, self.original)
         return {
             "headline": f"{opening} {entries}, {join_parts(parts)}.",
             "stays": f"{number(stay)} of {plural(len(self.found), 'entry', 'entries')} "
-            f"{one_or_many(stay, 'stays as it is', 'stay as they are')}; {_so_many(everywhere)} "
+            f"{one_or_many(stay, 'stays as it is', 'stay as they are')}; {count_items(everywhere)} "
             f"{one_or_many(everywhere or 1, 'does', 'do')} so in every record."
             if stay
             else "",
@@ -584,9 +451,9 @@ class _Local:
             if broader
             else "",
             "lost": f"{plural(removed, 'entry', 'entries')} "
-            f"{one_or_many(removed, 'is', 'are')} removed; {_so_many(never)} "
+            f"{one_or_many(removed, 'is', 'are')} removed; {count_items(never)} "
             f"{one_or_many(never or 1, 'is', 'are')} removed from every record."
-            + _left_empty(emptied, len(self.original))
+            + left_empty(emptied, len(self.original))
             if removed
             else "",
             "computable": (self._limits(),),
@@ -618,342 +485,13 @@ class _Local:
 # --- records in pieces ------------------------------------------------------------------------
 
 
-@account_of.register
-def _of_chunks(
-    release: DisassociatedRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    found = Occurrences.of(original, key)
-    deleted = Counter(name for _, name in key.removed)
-    gone = np.array([deleted[name] for name in found.names], dtype=np.int64)
-    kept = np.array(
-        [
-            len(release.rows_of(release.vocabulary.number(name)))
-            if name in release.vocabulary
-            else 0
-            for name in found.names
-        ],
-        dtype=np.int64,
-    )
-    listed = found.records - kept - gone
-    exact = kept == found.records
-    sizes, pieces = release.sizes, int(release.chunk_offsets[-1])
-    least = plural(_least(sizes), "person", "people")
-    groups = (
-        f"There is one group, of {least}."
-        if len(sizes) == 1
-        else f"There are {len(sizes):,} groups; the smallest has {least}."
-    )
-    total = int(listed.sum())
-    deletions = int(gone.sum())
-    return Account(
-        names=found.names,
-        records=found.records,
-        kept=kept,
-        coarser=listed,
-        gone=gone,
-        became=tuple(map(_became_pieces, kept.tolist(), listed.tolist(), gone.tolist())),
-        headline="Cuts records into pieces and does not say which pieces belong to the same "
-        f"person. {groups}",
-        stays=f"{number(int(kept.sum()))} of {plural(len(found), 'entry', 'entries')} ({ENTRY}) "
-        f"stand in {plural(pieces, 'piece')}, each as it was in a record.",
-        coarse=f"{plural(total, 'entry', 'entries')} {one_or_many(total, 'is', 'are')} listed for "
-        "a group only, without saying who holds the item or how many do; that concerns "
-        f"{plural(int(np.count_nonzero(listed)), 'item')}."
-        if total
-        else "",
-        lost=f"{plural(deletions, 'entry', 'entries')} {one_or_many(deletions, 'is', 'are')} "
-        "removed."
-        if deletions
-        else "",
-        computable=_computable_pieces(exact, listed),
-        treat=lambda items: _pieces(release, items),
-    )
-
-
-def _became_pieces(kept: int, listed: int, gone: int) -> str:
-    if not listed + gone:
-        return "stands in pieces, separated from other items"
-    parts = [
-        f"in a piece of {plural(kept, 'record')}" if kept else "",
-        f"only listed for a group in {number(listed)}" if listed else "",
-        f"removed in {number(gone)}" if gone else "",
-    ]
-    return "; ".join(filter(None, parts))
-
-
-def _computable_pieces(exact: Flags, listed: Int64Array) -> tuple[str, ...]:
-    count = int(np.count_nonzero(exact))
-    wide = int(np.count_nonzero(listed))
-    said = []
-    if count:
-        said.append(
-            "Exactly: how many records hold the item that always stands in pieces."
-            if count == 1
-            else f"Exactly: how many records hold each of the {number(count)} items that always "
-            "stand in pieces."
-        )
-    if wide:
-        said.append(
-            f"Within limits: how many records hold the {plural(wide, 'item')} that some groups "
-            "only list. Between one and all people of such a group have it."
-        )
-    said.append(
-        "Combinations inside a piece are seen as they were; combinations across pieces can only be "
-        "estimated, as if the pieces were independent."
-    )
-    return tuple(said)
-
-
-def _pieces(release: DisassociatedRelease, items: Sequence[str]) -> list[str]:
-    """Return a record cut as in the group whose pieces hold most of its items.
-
-    Disassociation lists what is rare in a group; so does this with items that the group lacks.
-    """
-    names = release.vocabulary
-    wanted = {names.number(item): item for item in items if item in names}
-    chunk, item, _ = release.chunk_items
-    here = np.isin(item, list(wanted))
-    chunk, item = chunk[here], item[here]
-    met = np.zeros(len(release.sizes) + 1, dtype=np.int64)
-    np.add.at(met, release.chunk_first[chunk], 1)
-    np.add.at(met, release.chunk_last[chunk], -1)
-    group = int(np.argmax(np.cumsum(met)[:-1])) if len(release.sizes) else 0
-    pieces: dict[int, list[str]] = {}
-    left = dict(wanted)
-    for q, number_of in zip(chunk.tolist(), item.tolist(), strict=True):
-        if release.chunk_first[q] <= group < release.chunk_last[q] and number_of in left:
-            pieces.setdefault(q, []).append(left.pop(number_of))
-    lines = [f"piece {n}: {', '.join(sorted(each))}" for n, each in enumerate(pieces.values(), 1)]
-    rest = sorted(left.values())
-    if rest:
-        size = plural(int(release.sizes[group]), "person", "people")
-        lines.append(f"listed for a group of {size}: {', '.join(rest)}")
-    removed = [item for item in items if item not in names]
-    return lines + [f"{REMOVED} {', '.join(removed)}"] * bool(removed)
-
-
-@account_of.register
-def _of_profiles(
-    release: SplitRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    found = Occurrences.of(original, key)
-    shown = np.array([name in release.vocabulary for name in found.names], dtype=bool)
-    count, removed = int(np.count_nonzero(shown)), int(np.count_nonzero(~shown))
-    end = f"; removes {number(removed)} of {plural(len(shown), 'item')}." if removed else "."
-    return Account(
-        names=found.names,
-        records=found.records,
-        kept=found.records * shown,
-        coarser=np.zeros_like(found.records),
-        gone=found.records * ~shown,
-        became=tuple("stays as it is" if each else "removed" for each in shown.tolist()),
-        headline=f"Splits {plural(len(original), 'record')} into "
-        f"{plural(len(release), 'profile')} by topic and hides which profiles belong to one "
-        f"person{end}",
-        stays=_stay(found, shown),
-        lost=_removed(found, ~shown),
-        computable=tuple(
-            filter(
-                None,
-                (
-                    f"Exactly: counts of {plural(count, 'item')}, one by one." if count else "",
-                    "Lower limits for combinations: only those within one profile are seen.",
-                    _nothing(removed),
-                ),
-            )
-        ),
-        treat=lambda items: _profiles(release, items),
-    )
-
-
-def _profiles(release: SplitRelease, items: Sequence[str]) -> list[str]:
-    """Return a record cut into profiles: items that some published profile holds together."""
-    names = release.vocabulary
-    profiles: list[list[str]] = []
-    for item in (item for item in items if item in names):
-        near = [
-            each
-            for each in profiles
-            if any(
-                len(release.holders([names.number(item), names.number(other)])) for other in each
-            )
-        ]
-        profiles = [each for each in profiles if each not in near]
-        profiles.append(sorted([item, *(other for each in near for other in each)]))
-    lines = [f"profile {n}: {', '.join(each)}" for n, each in enumerate(profiles, 1)]
-    removed = [item for item in items if item not in names]
-    return lines + [f"{REMOVED} {', '.join(removed)}"] * bool(removed)
-
-
 # --- sensitive items apart, and chance --------------------------------------------------------
-
-
-@account_of.register
-def _of_groups(
-    release: GroupedRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    found = Occurrences.of(original, key)
-    apart = set(release.sensitive)
-    secret = np.array([name in apart for name in found.names], dtype=bool)
-    shown = np.array([name in release.vocabulary for name in found.names], dtype=bool) & ~secret
-    gone = ~shown & ~secret
-    ordinary, sensitive = int(np.count_nonzero(shown)), int(np.count_nonzero(secret))
-    filled = np.unique(release.group_of_part)
-    least = _least(release.sizes[filled] if len(filled) else release.sizes)
-    size = f"groups of at least {plural(least, 'record')}"
-    dealt = release.dealt is not None
-    fate = (
-        f"shuffles {_those(sensitive)} inside {size}"
-        if dealt
-        else f"publishes {_those(sensitive)} only for {size}"
-    )
-    if not sensitive:
-        headline = f"Keeps all {plural(ordinary, 'item')} as they are."
-    else:
-        headline = (
-            f"Keeps the {plural(ordinary, 'ordinary item')} as "
-            f"{one_or_many(ordinary, 'it is', 'they are')} and {fate}: who has which is hidden."
-        )
-    said = "shuffled within its group" if dealt else "published for its group only"
-    how = "shuffled" if dealt else "listed"
-    beside = f"{how} in a group of at least {plural(least, 'record')}"
-    return Account(
-        names=found.names,
-        records=found.records,
-        kept=found.records * shown,
-        coarser=found.records * secret,
-        gone=found.records * gone,
-        became=tuple(
-            said if hidden else "stays as it is" if plain else "removed"
-            for hidden, plain in zip(secret.tolist(), shown.tolist(), strict=True)
-        ),
-        headline=headline,
-        stays=_stay(found, shown),
-        coarse=f"{plural(sensitive, 'sensitive item')} "
-        f"{one_or_many(sensitive, 'is', 'are')} {how} "
-        f"inside {plural(len(filled), 'group')} of records."
-        if sensitive
-        else "",
-        lost=_removed(found, gone),
-        computable=tuple(
-            filter(
-                None,
-                (
-                    _exactly(ordinary),
-                    _sensitive_counts(sensitive, whole=release.whole),
-                    "Ordinary and sensitive items together can only be estimated, group by group."
-                    if sensitive
-                    else "",
-                ),
-            )
-        ),
-        treat=lambda items: [f"{item} ({beside})" if item in apart else item for item in items],
-    )
-
-
-def _those(sensitive: int) -> str:
-    return one_or_many(sensitive, "the sensitive one", f"the {number(sensitive)} sensitive ones")
-
-
-def _sensitive_counts(sensitive: int, *, whole: bool) -> str:
-    if not sensitive:
-        return ""
-    how = "alone or together" if whole else "one by one"
-    return f"Exactly, too: counts of the {plural(sensitive, 'sensitive item')}, {how}."
-
-
-@account_of.register
-def _of_perturbed(
-    release: PerturbedRelease,
-    original: TransactionTable,
-    key: Key,
-    taxonomy: Taxonomy | None = None,
-    *,
-    k: int | None = None,
-) -> Account:
-    found = Occurrences.of(original, key)
-    width = np.int64(len(release.vocabulary) + 1)
-    place = {name: at for at, name in enumerate(release.vocabulary.names)}
-    own = np.array([place.get(name, width - 1) for name in found.names], dtype=np.int64)
-    published = np.repeat(np.arange(len(release)), np.diff(release.offsets)) * width + release.items
-    true = np.isin(found.row * width + own[found.place], published)
-    kept = found.counted(np.flatnonzero(true))
-    gone = found.records - kept
-    supports = np.append(release.supports(), 0)
-    added = supports[own] - kept
-    removed, invented = int(gone.sum()), len(release.items) - int(kept.sum())
-    return Account(
-        names=found.names,
-        records=found.records,
-        kept=kept,
-        coarser=np.zeros_like(kept),
-        gone=gone,
-        became=tuple(
-            f"by chance removed from {plural(less, 'record')} and added to {number(more)}"
-            for less, more in zip(gone.tolist(), added.tolist(), strict=True)
-        ),
-        headline=f"Changes every record by chance: removes {number(removed)} of "
-        f"{plural(len(found), 'entry', 'entries')} ({ENTRY}) and adds {number(invented)} that "
-        "were not there.",
-        stays=f"{number(int(kept.sum()))} of {plural(len(found), 'entry', 'entries')} stay; "
-        f"nothing tells them from the {number(invented)} invented ones.",
-        lost=f"{plural(removed, 'entry', 'entries')} {one_or_many(removed, 'is', 'are')} removed "
-        "by chance."
-        if removed
-        else "",
-        computable=(
-            "Estimates of all counts: how strong the noise is, is published. No count is exact.",
-        ),
-        treat=_Noise(
-            keeps=int(kept.sum()) / max(len(found), 1),
-            adds=invented / max(len(release), 1),
-            names=release.vocabulary.names,
-        ),
-    )
-
-
-@dataclass(frozen=True)
-class _Noise:
-    """Changes a record as much as the records of a release were changed on average."""
-
-    keeps: float
-    adds: float
-    names: tuple[str, ...]
-
-    def __call__(self, items: Sequence[str]) -> list[str]:
-        rng = np.random.default_rng(0)
-        stay = set(rng.permutation(len(items))[: round(self.keeps * len(items))].tolist())
-        other = [name for name in self.names if name not in set(items)]
-        count = min(round(self.adds), len(other))
-        drawn = sorted(rng.choice(len(other), count, replace=False).tolist()) if count else []
-        shown = [f"{other[place]} (added)" for place in drawn[:ADDED]]
-        more = count - len(shown)
-        return [
-            *(item if place in stay else REMOVED for place, item in enumerate(items)),
-            *shown,
-            *([f"and {number(more)} more (added)"] if more else []),
-        ]
 
 
 # --- sentences --------------------------------------------------------------------------------
 
 
-def _kept_and_removed(found: Occurrences, exact: Flags, gone: Flags, k: int | None) -> str:
+def kept_and_removed(found: Occurrences, exact: Flags, gone: Flags, k: int | None) -> str:
     """Tell what stays and what is removed, and whether the number of records decides it."""
     stays, removed = int(np.count_nonzero(exact)), int(np.count_nonzero(gone))
     if not len(found.names):
@@ -962,7 +500,7 @@ def _kept_and_removed(found: Occurrences, exact: Flags, gone: Flags, k: int | No
         return f"Keeps all {plural(stays, 'item')} as they are."
     if not stays:
         return f"Removes all {plural(removed, 'item')}: only the number of records is left."
-    cut = _cut(found, exact, gone, k)
+    cut = support_cut(found, exact, gone, k)
     others = one_or_many(removed, "one", number(removed))
     are = one_or_many(stays, "it is", "they are")
     if cut is None:
@@ -974,7 +512,7 @@ def _kept_and_removed(found: Occurrences, exact: Flags, gone: Flags, k: int | No
     )
 
 
-def _cut(found: Occurrences, shown: Flags, gone: Flags, k: int | None) -> int | None:
+def support_cut(found: Occurrences, shown: Flags, gone: Flags, k: int | None) -> int | None:
     """Return the number of records that separates shown items from others, if one does.
 
     Where the promised number does, it is the one.
@@ -994,7 +532,8 @@ def _commonest(found: Occurrences, chosen: Flags) -> list[str]:
     return [found.names[i] for i in first.tolist()]
 
 
-def _stay(found: Occurrences, chosen: Flags) -> str:
+def items_that_stay(found: Occurrences, chosen: Flags) -> str:
+    """Return which items stay as they are, in a sentence; "" for none."""
     count = int(np.count_nonzero(chosen))
     often = join_names(_commonest(found, chosen))
     if count > NAMED:
@@ -1003,7 +542,8 @@ def _stay(found: Occurrences, chosen: Flags) -> str:
     return f"{often} {stay}." if count else ""
 
 
-def _removed(found: Occurrences, chosen: Flags) -> str:
+def items_removed(found: Occurrences, chosen: Flags) -> str:
+    """Return which items are removed everywhere, in a sentence; "" for none."""
     count = int(np.count_nonzero(chosen))
     often = join_names(_commonest(found, chosen))
     if count > NAMED:
@@ -1011,31 +551,36 @@ def _removed(found: Occurrences, chosen: Flags) -> str:
     return f"{often} {one_or_many(count, 'is', 'are')} removed from every record." if count else ""
 
 
-def _count_emptied(offsets: Int64Array, original: TransactionTable) -> int:
+def count_emptied(offsets: Int64Array, original: TransactionTable) -> int:
     """Return how many records lost all their items."""
     return int(np.count_nonzero(np.diff(offsets) == 0) - np.count_nonzero(original.lengths == 0))
 
 
-def _left_empty(emptied: int, total: int) -> str:
+def left_empty(emptied: int, total: int) -> str:
+    """Return how many records lost everything, in a sentence; "" for none."""
     if not emptied:
         return ""
     are = one_or_many(emptied, "is", "are")
     return f" {number(emptied)} of {plural(total, 'record')} {are} left without any item."
 
 
-def _exactly(count: int) -> str:
+def exact_counts(count: int) -> str:
+    """Return what can be counted exactly, in a sentence; "" for nothing."""
     if count < 2:
         return "Exactly: counts of the item that stays." if count else ""
     return f"Exactly: counts of the {number(count)} items that stay, alone or in any combination."
 
 
-def _nothing(count: int) -> str:
+def no_counts(count: int) -> str:
+    """Return that nothing is said of removed items, in a sentence; "" for none."""
     return f"Nothing about the {plural(count, 'removed item')}." if count else ""
 
 
-def _least(sizes: Int64Array) -> int:
+def least_size(sizes: Int64Array) -> int:
+    """Return the least of some sizes; 0 where there are none."""
     return int(sizes.min()) if len(sizes) else 0
 
 
-def _so_many(count: int) -> str:
+def count_items(count: int) -> str:
+    """Return a number of items in words."""
     return "no item" if not count else plural(count, "item")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,17 +13,22 @@ import numpy.typing as npt
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.notebook import ROWS, ShowsRecords, html_of_records
 from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.release.account import Content
+from setveil.release.export import export_rows
 from setveil.release.views import CertainItems, rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     import polars as pl
 
     from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee
+    from setveil.release.account import Account
+    from setveil.release.data_file import LabelledRows
     from setveil.release.disassociated import DisassociatedRelease
     from setveil.release.encoded import EncodedRelease
+    from setveil.release.export import Export
     from setveil.release.generalized import GeneralizedRelease
     from setveil.release.grouped import GroupedRelease
     from setveil.release.perturbed import PerturbedRelease
@@ -151,7 +158,7 @@ class Release(ShowsRecords):
 
     def to_frame(self) -> pl.DataFrame:
         """Return the published records as a long frame."""
-        from setveil.release.frames import long_frame
+        from setveil.release.data_file import long_frame
 
         table = TransactionTable.from_rows(self.to_rows())
         return long_frame(table.offsets, table.items, table.vocabulary.names)
@@ -226,8 +233,9 @@ class Release(ShowsRecords):
 
     def rows_with_repeats(self) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
         """Return the records as compressed rows with all that stands twice in them, and names."""
-        rows = self.published_rows()
-        return rows.offsets, rows.items, rows.names
+        self.published_rows()  # says so where a form does not show its records
+        table = TransactionTable.from_rows(self.to_rows(), bags=True)
+        return table.offsets, table.items, table.vocabulary.names
 
     def rows_to_count_in(self) -> PublishedRows:
         """Return rows that show which items stand together, whether or not as whole records."""
@@ -309,6 +317,71 @@ class Release(ShowsRecords):
     ) -> tuple[Int64Array, Int64Array]:
         """Return the records as compressed rows of nodes of a whole tree."""
         raise self.lacks("has no place in a taxonomy")
+
+    # --- its words ------------------------------------------------------------------------------
+
+    def content(self) -> Content:
+        """Return what the release shows of its items, above all where that is nothing."""
+        return Content()
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what the release did with the items of its original.
+
+        Parameters
+        ----------
+        original, key
+            What it was made from, and which record stands behind which.
+        taxonomy
+            The tree that it was made with.
+        k
+            The promised number of records: named where it separates what stays from what is
+            removed.
+        """
+        raise NotApplicable(f"setveil cannot tell what a release of the form {self.form!r} changed")
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        return export_rows(self)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the form and the published records, whatever file they are kept in.
+
+        >>> from setveil.release import publish_suppressed
+        >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"]])
+        >>> whole, _ = publish_suppressed(table, [True, True])
+        >>> part, _ = publish_suppressed(table, [True, False])
+        >>> len(whole.fingerprint()), whole.fingerprint() == part.fingerprint()
+        (64, False)
+        """
+        digest = hashlib.sha256(self.form.encode())
+        for row in self.to_rows():
+            digest.update(b"\n" + json.dumps(sorted(row)).encode())
+        return digest.hexdigest()
+
+    # --- its bytes ------------------------------------------------------------------------------
+
+    structure_fields: ClassVar[frozenset[str]] = frozenset()
+    """The names of all fields that a structure may have, at any depth."""
+
+    def data_rows(self) -> LabelledRows:
+        """Return what goes into the data file."""
+        raise NotApplicable(f"releases of the form {self.form!r} cannot be stored yet")
+
+    def structure(self) -> dict[str, Any]:
+        """Return what goes into the manifest, as JSON values: all that the rows do not say."""
+        return {}
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Release:  # noqa: ARG003
+        """Return the release of some rows and a structure, or say what is wrong with them."""
+        raise NotApplicable(f"releases of the form {cls.form!r} cannot be stored yet")
 
     # --- what only one form has -----------------------------------------------------------------
 

@@ -13,10 +13,8 @@ import numpy as np
 from setveil.core.errors import ReleaseError
 from setveil.core.table import Int64Array, Vocabulary, take_rows
 from setveil.release.chunk_order import are_nested, canonical_clusters, chunk_keys, cluster_keys
-from setveil.release.chunk_store import check_sizes
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.parts import flat_lists, frames_of_parts, is_in_parts
-from setveil.release.records import RecordsBuilder
+from setveil.release.data_file import LabelledRowsBuilder, flat_lists, frames_of_parts, is_in_parts
+from setveil.release.disassociated import DisassociatedRelease, check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +94,7 @@ def release_in_parts(data: bytes) -> DisassociatedRelease:
     kinds = {name: pl.List(pl.String if name in NAMED else pl.Int32) for name in COLUMNS}
     blocks = pl.concat([pl.DataFrame(schema=kinds), *frames_of_parts(data, kinds)])
     lists = {name: flat_lists(blocks[name], MISSING) for name in COLUMNS}
-    builder = RecordsBuilder()
+    builder = LabelledRowsBuilder()
     for name in NAMED:
         builder.add_column(*lists[name])
     named = builder.records()

@@ -40,7 +40,7 @@ class Question:
     Examples
     --------
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "b"], ["a"], ["a", "b", "c"]])
     >>> release, _ = publish_disassociated(
     ...     table, [Plan(records=[0, 1, 2], domains=((0,), (1,)), terms=(2,))])

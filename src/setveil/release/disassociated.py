@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 
-from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
-from setveil.release import chunk_checks
+from setveil.core.words import number, one_or_many, plural
+from setveil.release import chunk_order
+from setveil.release.account import (
+    ENTRY,
+    NOTHING,
+    REMOVED,
+    Account,
+    Content,
+    Flags,
+    Occurrences,
+    least_size,
+)
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, Release
+from setveil.release.data_file import LabelledRows
+from setveil.release.export import (
+    Example,
+    Export,
+    PlainTable,
+    Term,
+    ask_example,
+    commonest_terms,
+    literal,
+)
+from setveil.release.manifest import LARGEST
 from setveil.release.views import CertainItems, leaf_rows, rows_of_table
 
 if TYPE_CHECKING:
@@ -27,6 +50,10 @@ if TYPE_CHECKING:
     from setveil.release.views import PublishedRows
 
 
+LISTS = ("sizes", "chunks", "rows", "shared", "with_terms")
+"""What a manifest says of clusters and chunks."""
+UNSEEN = 2**24
+"""By so many at most the records of a cluster outnumber its sub-records; terms could be in all."""
 PART = 1 << 17
 """How many items the own chunks of some clusters hold that are looked at together."""
 
@@ -111,7 +138,7 @@ class DisassociatedRelease(Release):
     --------
     Records ya, yab, yb and ya in two chunks: nobody sees with whom b was.
 
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["y", "a"], ["y", "a", "b"], ["y", "b"], ["y", "a"]])
     >>> release, key = publish_disassociated(
     ...     table, [Plan(records=[0, 1, 2, 3], domains=((0, 2), (1,)), terms=())])
@@ -143,7 +170,7 @@ class DisassociatedRelease(Release):
         object.__setattr__(self, "term_offsets", frozen(self.term_offsets, np.int64))
         object.__setattr__(self, "items", frozen(self.items, np.int32))
         object.__setattr__(self, "terms", frozen(self.terms, np.int32))
-        wrong = chunk_checks.first_fault(self)
+        wrong = chunk_order.first_fault(self)
         if wrong is not None:
             raise ParameterError(wrong, fix=f"build releases with {self.builder}")
 
@@ -377,10 +404,35 @@ class DisassociatedRelease(Release):
         Chunks are called ``record 0``, ``record 1`` … within their cluster, ``shared 0-2`` (with
         the first and the last cluster) and ``term``; a shared chunk stands under its first
         cluster. Rows are numbered within their chunk; a term chunk has one.
-        """
-        from setveil.release.chunk_frame import chunk_frame
 
-        return chunk_frame(self)
+        >>> from setveil.release import Plan, publish_disassociated
+        >>> table = TransactionTable.from_rows([["a"], ["a", "b"]])
+        >>> release, _ = publish_disassociated(
+        ...     table, [Plan(records=[0, 1], domains=((0,),), terms=(1,))])
+        >>> release.to_frame().rows()
+        [(0, 'record 0', 0, 'a'), (0, 'record 0', 1, 'a'), (0, 'term', 0, 'b')]
+        """
+        import polars as pl
+
+        chunks = np.arange(len(self.chunk_first))
+        own = self.n_record_chunks
+        within = (chunks[:own] - self.chunk_starts[self.chunk_first[:own]]).tolist()
+        ranges = zip(self.chunk_first[own:].tolist(), self.chunk_last[own:].tolist(), strict=True)
+        labels = [f"record {i}" for i in within] + [f"shared {a}-{b - 1}" for a, b in ranges]
+        lengths = np.diff(self.row_offsets)
+        row = np.arange(len(lengths)) - self.chunk_offsets[self.chunk_of_row]
+        chunk = np.repeat(self.chunk_of_row, lengths)
+        terms_of = np.repeat(np.arange(len(self.sizes)), np.diff(self.term_offsets))
+        names = pl.Series([*labels, "term"], dtype=pl.String)
+        items = pl.Series(self.vocabulary.names, dtype=pl.String)
+        return pl.DataFrame(
+            {
+                "cluster": np.concatenate([self.chunk_first[chunk], terms_of]),
+                "chunk": names.gather(np.concatenate([chunk, np.full(len(terms_of), len(labels))])),
+                "row": np.concatenate([np.repeat(row, lengths), np.zeros(len(terms_of), np.int64)]),
+                "item": items.gather(np.concatenate([self.items, self.terms])),
+            }
+        )
 
     # --- the records in one shape, and what became of the items ---------------------------------
 
@@ -526,9 +578,206 @@ class DisassociatedRelease(Release):
 
         Occurrences that the key says were deleted are left out first.
         """
-        from setveil.release.disassociating import gives
+        from setveil.release.chunk_plan import gives
 
         return gives(self, original, key)
+
+    # --- its bytes -----------------------------------------------------------------------------
+
+    structure_fields: ClassVar[frozenset[str]] = frozenset({*LISTS, "parts"})
+
+    def data_rows(self) -> LabelledRows:
+        """Return all sub-records, then all term chunks that are not empty.
+
+        >>> from setveil.release import Plan, publish_disassociated
+        >>> table = TransactionTable.from_rows([["a"], ["a", "b"]])
+        >>> release, _ = publish_disassociated(
+        ...     table, [Plan(records=[0, 1], domains=((0,),), terms=(1,))])
+        >>> release.data_rows().offsets.tolist(), release.structure()["sizes"]
+        ([0, 1, 2, 3], [2])
+        """
+        lengths = np.diff(self.term_offsets)
+        ends = len(self.items) + np.cumsum(lengths[lengths > 0])
+        return LabelledRows(
+            np.concatenate([self.row_offsets, ends]),
+            np.concatenate([self.items, self.terms]),
+            self.vocabulary.names,
+        )
+
+    def structure(self) -> dict[str, Any]:
+        """Return how the rows belong together, as flat lists of numbers.
+
+        ``sizes`` and ``chunks``: records and record chunks per cluster; ``rows``: sub-records per
+        chunk, the shared ones last; ``shared``: for each shared chunk its first cluster and the one
+        after its last; ``with_terms``: the clusters that have a term chunk.
+        """
+        own = self.n_record_chunks
+        shared = np.stack([self.chunk_first[own:], self.chunk_last[own:]], axis=1)
+        lists = (
+            self.sizes,
+            np.diff(self.chunk_starts),
+            np.diff(self.chunk_offsets),
+            shared.ravel(),
+            np.flatnonzero(np.diff(self.term_offsets)),
+        )
+        return {name: numbers.tolist() for name, numbers in zip(LISTS, lists, strict=True)}
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
+        """Return the release of some rows and a structure, or say what is wrong with them.
+
+        >>> from setveil.release.data_file import LabelledRows
+        >>> DisassociatedRelease.rebuild(LabelledRows.of([["a"]]), {"sizes": "many"})
+        Traceback (most recent call last):
+        setveil.core.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
+        """
+        offsets, items = rows.offsets, rows.items
+        sizes, chunks, counts, shared, with_terms = (_numbers(structure, name) for name in LISTS)
+        own = int(chunks.sum())
+        n_rows = int(counts.sum())
+        ascending = np.all(np.diff(with_terms) > 0) and np.all(with_terms < len(sizes))
+        if len(chunks) != len(sizes) or not ascending or 2 * (len(counts) - own) != len(shared):
+            raise ReleaseError(
+                "manifest.json is damaged: its lists of clusters and chunks do not fit"
+            )
+        if n_rows + len(with_terms) != len(offsets) - 1:
+            raise ReleaseError(
+                f"the data holds {len(offsets) - 1:,} rows, the manifest says {n_rows:,} "
+                f"sub-records and {len(with_terms):,} term chunks"
+            )
+        clusters = np.repeat(np.arange(len(chunks)), chunks)
+        check_sizes(
+            sizes, np.bincount(clusters, counts[:own], minlength=len(sizes)), "manifest.json"
+        )
+        lengths = np.zeros(len(sizes), dtype=np.int64)
+        lengths[with_terms] = np.diff(offsets[n_rows:])
+        if not np.all(lengths[with_terms]):
+            raise ReleaseError("a term chunk of the data is empty")
+        return cls(
+            vocabulary=Vocabulary(names=tuple(rows.labels)),
+            sizes=sizes,
+            chunk_first=np.concatenate([clusters, shared[::2]]),
+            chunk_last=np.concatenate([clusters + 1, shared[1::2]]),
+            chunk_offsets=np.concatenate([[0], np.cumsum(counts)]),
+            row_offsets=offsets[: n_rows + 1],
+            items=items[: offsets[n_rows]],
+            term_offsets=np.concatenate([[0], np.cumsum(lengths)]),
+            terms=items[offsets[n_rows] :],
+        )
+
+    # --- its words -----------------------------------------------------------------------------
+
+    def content(self) -> Content:
+        """Return what the release shows of its items."""
+        if not len(self) or len(self.items):
+            return Content()
+        if not len(self.terms):
+            return Content(NOTHING, bare=True)
+        return Content(
+            "This release shows only which items occur in each cluster, not in which records or "
+            "how often: every item is in a term chunk."
+        )
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        found = Occurrences.of(original, key)
+        deleted = Counter(name for _, name in key.removed)
+        gone = np.array([deleted[name] for name in found.names], dtype=np.int64)
+        kept = np.array(
+            [
+                len(self.rows_of(self.vocabulary.number(name))) if name in self.vocabulary else 0
+                for name in found.names
+            ],
+            dtype=np.int64,
+        )
+        listed = found.records - kept - gone
+        exact = kept == found.records
+        sizes, pieces = self.sizes, int(self.chunk_offsets[-1])
+        least = plural(least_size(sizes), "person", "people")
+        groups = (
+            f"There is one group, of {least}."
+            if len(sizes) == 1
+            else f"There are {len(sizes):,} groups; the smallest has {least}."
+        )
+        total = int(listed.sum())
+        deletions = int(gone.sum())
+        return Account(
+            names=found.names,
+            records=found.records,
+            kept=kept,
+            coarser=listed,
+            gone=gone,
+            became=tuple(map(_became_pieces, kept.tolist(), listed.tolist(), gone.tolist())),
+            headline="Cuts records into pieces and does not say which pieces belong to the same "
+            f"person. {groups}",
+            stays=f"{number(int(kept.sum()))} of {plural(len(found), 'entry', 'entries')} "
+            f"({ENTRY}) stand in {plural(pieces, 'piece')}, each as it was in a record.",
+            coarse=f"{plural(total, 'entry', 'entries')} {one_or_many(total, 'is', 'are')} listed "
+            "for a group only, without saying who holds the item or how many do; that concerns "
+            f"{plural(int(np.count_nonzero(listed)), 'item')}."
+            if total
+            else "",
+            lost=f"{plural(deletions, 'entry', 'entries')} {one_or_many(deletions, 'is', 'are')} "
+            "removed."
+            if deletions
+            else "",
+            computable=_computable_pieces(exact, listed),
+            treat=lambda items: _cut_record(self, items),
+        )
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        import polars as pl
+
+        names = self.vocabulary.names
+        bounds = [self.support_bounds([name]) for name in names]
+        terms = [
+            Term(name, "item", "itself", bound.low, bound.high)
+            for name, bound in zip(names, bounds, strict=True)
+        ]
+        sizes = pl.DataFrame({"cluster": np.arange(len(self.sizes)), "records": self.sizes})
+        return Export(
+            meaning="The records stand in clusters, and each cluster is cut into chunks. A row of "
+            "a record chunk is a part of one record of the cluster; which rows of different chunks "
+            "belong to the same record is not published. A shared chunk has parts of records of "
+            "several neighbouring clusters. A term chunk names items that occur in at least one "
+            "record of the cluster, and not how often or with what.",
+            tables=(
+                PlainTable(
+                    name="chunks",
+                    frame=self.to_frame(),
+                    about="Each line is a published item.",
+                    columns={
+                        "cluster": "Number of the cluster, from 0; of a shared chunk its first "
+                        "one.",
+                        "chunk": '"record 0", "record 1", …: a record chunk of the cluster; '
+                        '"shared '
+                        '2-4": a chunk that clusters 2 to 4 share; "term": the term chunk.',
+                        "row": "Number of the row within its chunk, from 0; 0 in a term chunk.",
+                        "item": "A published item.",
+                    },
+                ),
+                PlainTable(
+                    name="clusters",
+                    frame=sizes,
+                    about="Each line is a cluster.",
+                    columns={
+                        "cluster": "Number of the cluster, from 0.",
+                        "records": "How many records the cluster has.",
+                    },
+                ),
+            ),
+            terms=tuple(terms),
+            unit="records",
+            example=_chunk_example(self, terms),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -576,3 +825,117 @@ class _Clusters(Sequence[Cluster]):
         if isinstance(place, slice):
             return [self._release.cluster(c) for c in numbers[place]]
         return self._release.cluster(numbers[place])
+
+
+def check_sizes(sizes: npt.NDArray[Any], seen: npt.NDArray[Any], where: str) -> None:
+    """Refuse clusters of far more records than there are sub-records: memory must suffice.
+
+    >>> check_sizes(np.array([2**30]), np.array([3]), "the data")
+    Traceback (most recent call last):
+    setveil.core.errors.ReleaseError: the data is damaged: 1,073,741,824 records in 1 clusters, \
+one of 1,073,741,824, are too many for 3 sub-records
+    """
+    total = int(sizes.sum(dtype=np.int64))
+    if total >= LARGEST or np.any(sizes - seen > UNSEEN):
+        raise ReleaseError(
+            f"{where} is damaged: {total:,} records in {len(sizes):,} clusters, one of "
+            f"{sizes.max():,}, are too many for {int(seen.sum()):,} sub-records"
+        )
+
+
+def _numbers(structure: Mapping[str, Any], name: str) -> Int64Array:
+    """Return a list of counts from a manifest."""
+    given = structure.get(name)
+    if (
+        set(structure) - set(LISTS)
+        or not isinstance(given, list)
+        or not all(type(value) is int and 0 <= value < LARGEST for value in given)
+    ):
+        raise ReleaseError(f"manifest.json is damaged: {name!r} is no list of counts")
+    return np.array(given, dtype=np.int64)
+
+
+def _became_pieces(kept: int, listed: int, gone: int) -> str:
+    if not listed + gone:
+        return "stands in pieces, separated from other items"
+    parts = [
+        f"in a piece of {plural(kept, 'record')}" if kept else "",
+        f"only listed for a group in {number(listed)}" if listed else "",
+        f"removed in {number(gone)}" if gone else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _computable_pieces(exact: Flags, listed: Int64Array) -> tuple[str, ...]:
+    count = int(np.count_nonzero(exact))
+    wide = int(np.count_nonzero(listed))
+    said = []
+    if count:
+        said.append(
+            "Exactly: how many records hold the item that always stands in pieces."
+            if count == 1
+            else f"Exactly: how many records hold each of the {number(count)} items that always "
+            "stand in pieces."
+        )
+    if wide:
+        said.append(
+            f"Within limits: how many records hold the {plural(wide, 'item')} that some groups "
+            "only list. Between one and all people of such a group have it."
+        )
+    said.append(
+        "Combinations inside a piece are seen as they were; combinations across pieces can only be "
+        "estimated, as if the pieces were independent."
+    )
+    return tuple(said)
+
+
+def _cut_record(release: DisassociatedRelease, items: Sequence[str]) -> list[str]:
+    """Return a record cut as in the group whose pieces hold most of its items.
+
+    Disassociation lists what is rare in a group; so does this with items that the group lacks.
+    """
+    names = release.vocabulary
+    wanted = {names.number(item): item for item in items if item in names}
+    chunk, item, _ = release.chunk_items
+    here = np.isin(item, list(wanted))
+    chunk, item = chunk[here], item[here]
+    met = np.zeros(len(release.sizes) + 1, dtype=np.int64)
+    np.add.at(met, release.chunk_first[chunk], 1)
+    np.add.at(met, release.chunk_last[chunk], -1)
+    group = int(np.argmax(np.cumsum(met)[:-1])) if len(release.sizes) else 0
+    pieces: dict[int, list[str]] = {}
+    left = dict(wanted)
+    for q, number_of in zip(chunk.tolist(), item.tolist(), strict=True):
+        if release.chunk_first[q] <= group < release.chunk_last[q] and number_of in left:
+            pieces.setdefault(q, []).append(left.pop(number_of))
+    lines = [f"piece {n}: {', '.join(sorted(each))}" for n, each in enumerate(pieces.values(), 1)]
+    rest = sorted(left.values())
+    if rest:
+        size = plural(int(release.sizes[group]), "person", "people")
+        lines.append(f"listed for a group of {size}: {', '.join(rest)}")
+    removed = [item for item in items if item not in names]
+    return lines + [f"{REMOVED} {', '.join(removed)}"] * bool(removed)
+
+
+def _chunk_example(release: DisassociatedRelease, terms: Sequence[Term]) -> Example:
+    chosen = commonest_terms(terms)
+    lines = [
+        "import polars as pl",
+        "",
+        'chunks = pl.read_parquet("data/chunks.parquet")',
+        'clusters = pl.read_parquet("data/clusters.parquet")',
+        f'print(clusters["records"].sum())  # {len(release)}',
+    ]
+    if chosen:
+        number = release.vocabulary.number(chosen[0])
+        rows, listed = len(release.rows_of(number)), release.listing(number)
+        high = rows + int(release.sizes[listed].sum())
+        lines += [
+            f'shown = chunks.filter(pl.col("item") == {literal(chosen[0])})',
+            'in_terms = shown.filter(pl.col("chunk") == "term")',
+            "rows = shown.height - in_terms.height",
+            'most = rows + in_terms.join(clusters, on="cluster")["records"].sum()',
+            "# Each row is another record. A term stands in one to all records of its cluster.",
+            f"print(rows + in_terms.height, most)  # {rows + len(listed)} {high}",
+        ]
+    return Example("\n".join(lines), ask_example(release, chosen))

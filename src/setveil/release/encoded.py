@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
+from setveil.core.words import number, one_or_many, plural
+from setveil.release.account import (
+    CODE,
+    Account,
+    Occurrences,
+    exact_counts,
+    items_that_stay,
+    support_cut,
+)
 from setveil.release.base import Bounds, Key, Matches, fits_key
-from setveil.release.item_rows import ItemRows
-from setveil.release.rows import distinct_in_rows, occurring
+from setveil.release.export import (
+    Example,
+    Export,
+    Term,
+    ask_example,
+    commonest_terms,
+    item_supports,
+    load_example,
+    record_table,
+    rows_example,
+)
+from setveil.release.item_rows import ItemRows, fields_of_rows
 from setveil.release.suppressed import SuppressedRelease, publish_suppressed
 from setveil.release.views import TaggedItems
 
@@ -23,6 +43,7 @@ if TYPE_CHECKING:
 
     from setveil.core.table import Int64Array
     from setveil.core.taxonomy import Taxonomy
+    from setveil.release.data_file import LabelledRows
     from setveil.release.views import Images, PublishedRows, ShownClasses
 
 STEPS = 200_000
@@ -227,6 +248,111 @@ class EncodedRelease(ItemRows):
             bits[places[places >= 0]] = True
             covers.append(int.from_bytes(np.packbits(bits).tobytes()))
         return covers
+
+    # --- its bytes -----------------------------------------------------------------------------
+
+    structure_fields: ClassVar[frozenset[str]] = frozenset({"readable"})
+
+    def structure(self) -> dict[str, Any]:
+        """Return which items can be read."""
+        return {"readable": [self.vocabulary[i] for i in np.flatnonzero(self.readable).tolist()]}
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
+        """Return the release of some records and the items that can be read."""
+        fields = fields_of_rows(rows)
+        readable, known = structure.get("readable"), fields["vocabulary"]
+        if not isinstance(readable, list) or not all(
+            isinstance(n, str) and n in known for n in readable
+        ):
+            raise ReleaseError("manifest.json is damaged: it does not say what can be read")
+        clear = set(readable)
+        flags = np.array([name in clear for name in known.names], dtype=bool)
+        return cls(**fields, readable=flags)
+
+    # --- its words -----------------------------------------------------------------------------
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        found = Occurrences.of(original, key)
+        clear = {self.vocabulary[i] for i in np.flatnonzero(self.readable).tolist()}
+        exact = np.array([name in clear for name in found.names], dtype=bool)
+        stays, coded = int(np.count_nonzero(exact)), int(np.count_nonzero(~exact))
+        records = found.records
+        cut = support_cut(found, exact, ~exact, k)
+        if not coded:
+            headline = f"Shows all {plural(stays, 'item')} by name."
+        elif not stays:
+            headline = (
+                f"Replaces all {plural(coded, 'item')} by codes: the same item always has the same "
+                "code, and only you know which."
+            )
+        else:
+            shared = "" if cut is None else f" that at least {plural(cut, 'record')} share"
+            headline = (
+                f"Shows {'the ' if shared else ''}{plural(stays, 'item')}{shared} by name and "
+                f"replaces the other {number(coded)} by codes."
+            )
+        return Account(
+            names=found.names,
+            records=records,
+            kept=records * exact,
+            coarser=records * ~exact,
+            gone=np.zeros_like(records),
+            became=tuple(
+                "stays as it is" if same else "shown as a code" for same in exact.tolist()
+            ),
+            headline=headline,
+            stays=items_that_stay(found, exact),
+            coarse=f"{plural(coded, 'item')} {one_or_many(coded, 'is', 'are')} shown as codes; no "
+            "record loses an item."
+            if coded
+            else "",
+            computable=tuple(
+                filter(
+                    None,
+                    (
+                        exact_counts(stays),
+                        "Exactly: counts of codes. What a code stands for is not said."
+                        if coded
+                        else "",
+                    ),
+                )
+            ),
+            treat=lambda items: [item if item in clear else CODE for item in items],
+        )
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        terms = [
+            Term(
+                name,
+                "item" if readable else "tag",
+                "itself" if readable else "an item whose name is hidden",
+                n,
+                n,
+            )
+            for (name, n), readable in zip(item_supports(self), self.readable.tolist(), strict=True)
+        ]
+        names = [term for term in terms if term.kind == "item"]
+        return Export(
+            meaning="Each record is one person's set of items. An item is written by its name, or "
+            "by a tag that hides the name. The same tag is always the same item.",
+            tables=(record_table(self.to_frame()),),
+            terms=tuple(terms),
+            unit="records",
+            example=Example(
+                rows_example(self.to_rows(), terms),
+                ask_example(self, commonest_terms(names)) if names else load_example(self),
+            ),
+        )
 
 
 def _columns(table: TransactionTable) -> dict[str, bytes]:

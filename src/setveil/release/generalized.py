@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.errors import InputError, NotApplicable, ParameterError
+from setveil.core.csr import Signs, distinct_in_rows, neighbour_order, occurring
+from setveil.core.errors import InputError, NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import (
     Int32Array,
     Int64Array,
@@ -18,14 +19,37 @@ from setveil.core.table import (
     frozen,
     take_rows,
 )
+from setveil.core.words import kept, plural
+from setveil.release.account import (
+    MOSTLY,
+    NOTHING,
+    Account,
+    Content,
+    GlobalRecoding,
+    LocalRecoding,
+    Occurrences,
+    climb_to,
+    count_emptied,
+)
 from setveil.release.base import Bounds, Key, Matches, Release, fits_key
-from setveil.release.rows import Signs, distinct_in_rows, neighbour_order, occurring
+from setveil.release.data_file import LabelledRows
+from setveil.release.export import (
+    Example,
+    Export,
+    Term,
+    ask_example,
+    commonest_terms,
+    load_example,
+    record_table,
+    rows_example,
+)
+from setveil.release.manifest import NODE, describe_tree, rebuild_tree
 from setveil.release.tree_checks import first_fault
 from setveil.release.views import CertainItems, Images, PublishedRows, ShownClasses, TreeItems
 from setveil.release.worlds import DistinctRows, Way, draw_leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     import numpy.typing as npt
     import polars as pl
@@ -160,7 +184,7 @@ class GeneralizedRelease(Release):
 
     def to_frame(self, *, ids: bool = False) -> pl.DataFrame:
         """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        from setveil.release.frames import long_frame
+        from setveil.release.data_file import long_frame
 
         return long_frame(self.offsets, self.nodes, self.tree.ids if ids else self.tree.names)
 
@@ -584,6 +608,157 @@ class GeneralizedRelease(Release):
             )
         return place[self.nodes]
 
+    # --- its bytes -----------------------------------------------------------------------------
+
+    structure_fields: ClassVar[frozenset[str]] = frozenset(
+        {"hides", "whole", "nodes", "parts", *NODE}
+    )
+
+    def data_rows(self) -> LabelledRows:
+        """Return the records by the ids of their nodes."""
+        return LabelledRows(self.offsets, self.nodes, self.tree.ids)
+
+    def structure(self) -> dict[str, Any]:
+        """Return the tree, and what may have been left out."""
+        return {"hides": self.hides, "whole": self.whole, "nodes": describe_tree(self.tree)}
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
+        """Return the release of some records and a tree."""
+        hides, whole = structure.get("hides"), structure.get("whole", False)
+        if not isinstance(hides, bool) or not isinstance(whole, bool):
+            raise ReleaseError("manifest.json is damaged: it does not say whether items are hidden")
+        tree = rebuild_tree(structure.get("nodes"))
+        numbers = {node_id: v for v, node_id in enumerate(tree.ids)}
+        unknown = next((label for label in rows.labels if label not in numbers), None)
+        if unknown is not None:
+            raise ReleaseError(f"the data holds {unknown!r}, which is not in the release's tree")
+        node_of = np.array([numbers[label] for label in rows.labels], dtype=np.int32)
+        offsets, nodes = rows.offsets, node_of[rows.items]
+        if structure.get("parts") is True:  # records in parts have no order, until here
+            offsets, nodes = take_rows(offsets, nodes, canonical_order(offsets, nodes))
+        if len(tree.pruned(np.unique(nodes))[0]) != len(tree):
+            raise ReleaseError("the release's tree holds nodes that no record publishes")
+        return cls(tree=tree, offsets=offsets, nodes=nodes, hides=hides, whole=whole)
+
+    # --- its words -----------------------------------------------------------------------------
+
+    def content(self) -> Content:
+        """Return what the release shows of its items.
+
+        >>> from setveil import Taxonomy
+        >>> tree = Taxonomy.balanced(["apple", "pear", "plum"])
+        >>> release, _ = publish_groups(tree, group_offsets=[0, 1], group_nodes=[0],
+        ...                             group_of=[0, 0], hides=False)
+        >>> release.content().sentence.partition(":")
+        ('This release shows only which records have items', ':', " every item is replaced by the \
+root of the taxonomy ('group 1.1'), which stands for any of 3 items.")
+        """
+        share = self.root_share
+        if len(self) and not len(self.nodes):
+            return Content(NOTHING, bare=True, root_share=share)
+        root = f"the root of the taxonomy ({self.tree.names[0]!r})"
+        stands = f"which stands for any of {plural(self.tree.n_leaves, 'item')}"
+        if share == 1 and self.hides:
+            said = (
+                "This release shows only how many items a record has, at least: every published "
+                f"item is {root}, {stands}."
+            )
+        elif share == 1:
+            said = (
+                "This release shows only which records have items: every item is replaced by "
+                f"{root}, {stands}."
+            )
+        elif share >= MOSTLY:
+            said = f"At least {kept(share)} of the published items are {root}, {stands}."
+        else:
+            said = ""
+        return Content(said, bare=share == 1, root_share=share)
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        tree = self.tree if taxonomy is None else taxonomy
+        found = Occurrences.of(original, key)
+        leaf = np.zeros(original.n_items, dtype=np.int64)
+        items, leaves = self.leaves_of(original, tree)
+        leaf[items] = leaves
+        nodes = self.nodes_in(tree).astype(np.int64)
+        used = np.unique(nodes)
+        if (self.whole or not self.hides) and np.all(tree.ends[used[:-1]] <= used[1:]):
+            image = climb_to(tree, leaf[found.items], used)
+            text = [
+                name if v >= 0 and tree.leaves[v] == 1 else tree.names[v] if v >= 0 else ""
+                for name, v in zip(found.names, image.tolist(), strict=True)
+            ]
+            return GlobalRecoding(
+                found=found,
+                shown=tuple(text),
+                exact=(image >= 0) & (tree.leaves[image] == 1),
+                emptied=count_emptied(self.offsets, original),
+                total=len(original),
+                k=k,
+            ).account()
+        width = np.int64(len(tree))
+        published = np.repeat(np.arange(len(self)), np.diff(self.offsets)) * width + nodes
+        # Record and node in one number: an entry climbs from its leaf to a node of its record.
+        image = climb_to(tree, leaf[found.items][found.place], np.unique(published), found.row)
+        return LocalRecoding(
+            release=self, tree=tree, found=found, image=image, original=original
+        ).account()
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        tree = self.tree
+        shown = _holders(self.offsets, self.nodes, len(tree))
+        leaves = tree.leaves.tolist()
+        terms = [
+            Term(
+                tree.ids[node],
+                "item" if tree.is_leaf[node] else "category",
+                "itself"
+                if tree.is_leaf[node]
+                else f"any of {plural(leaves[node], 'item')} below {tree.names[node]} in the "
+                "taxonomy",
+                int(shown[node]),
+                int(shown[node]),
+            )
+            for node in np.flatnonzero(shown).tolist()
+        ]
+        exact = [term for term in terms if term.kind == "item"]
+        if not self.hides:
+            hidden = "Nothing was left out: every item of a person lies below a term of the record."
+            stands = "one or more items"
+        elif self.whole:
+            hidden = (
+                "Some items were removed from every record; all others lie below a term of the "
+                "record."
+            )
+            stands = "one or more items"
+        else:
+            hidden = (
+                "Items may have been left out of any record. A term may occur twice in a record."
+            )
+            stands = "exactly one item"
+        return Export(
+            meaning="Each record is one person's list of terms. A term is an item as it was, or a "
+            f"category that stands for {stands} below it in the owner's taxonomy; the data does "
+            f"not say which. {hidden}",
+            tables=(record_table(self.to_frame(ids=True)),),
+            terms=tuple(terms),
+            unit="records",
+            example=Example(
+                rows_example(self.to_rows(ids=True), terms),
+                ask_example(self, commonest_terms(exact)) if exact else load_example(self),
+            ),
+        )
+
 
 def _unplaced(error: InputError) -> NotApplicable:
     return NotApplicable(
@@ -654,3 +829,105 @@ def publish_groups(
     row_offsets, row_nodes = take_rows(used_offsets, renumbered, order[rank[members[records]]])
     release = GeneralizedRelease(tree=tree, offsets=row_offsets, nodes=row_nodes, hides=hides)
     return release, Key(records=records)
+
+
+def publish_recoded(
+    taxonomy: Taxonomy, table: TransactionTable, image: npt.ArrayLike
+) -> tuple[GeneralizedRelease, Key]:
+    """Publish every record as the set of its items' images, in canonical order.
+
+    Items that share an image are published once. Where an item that occurs is suppressed, the
+    release says so (``hides`` and ``whole``); where none is, it hides nothing.
+
+    Parameters
+    ----------
+    taxonomy
+        The tree that `image` numbers, with a leaf for every item.
+    table
+        The original records.
+    image
+        For each item of the table's vocabulary the node that stands for it, or -1 where the
+        item is suppressed. Each node lies above its item, none above another, and a suppressed
+        item below none of them. Items that do not occur do not matter.
+
+    Returns
+    -------
+    tuple of GeneralizedRelease and Key
+        What may be published, and which original stands behind each published record.
+
+    Examples
+    --------
+    >>> from setveil import Taxonomy, TransactionTable
+    >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
+    >>> table = TransactionTable.from_rows([["c"], ["a", "b", "d"], ["d"]])
+    >>> pair = tree.node("group 1.1")
+    >>> release, key = publish_recoded(tree, table, [pair, pair, -1, tree.node("d")])
+    >>> release.to_rows(), key.records.tolist(), release.whole
+    ([['group 1.1', 'd'], ['d'], []], [1, 2, 0], True)
+    """
+    nodes = _checked(taxonomy, table, np.asarray(image))
+    mapped = nodes[table.items]
+    stays = mapped >= 0
+    hides = not bool(stays.all())
+    # Record and node in one number: one sort orders every record and lets equal images meet.
+    width = np.int64(len(taxonomy))
+    record = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
+    keys = np.sort(record[stays] * width + mapped[stays])
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    offsets = np.searchsorted(keys, np.arange(len(table) + 1) * width)
+    tree, place = taxonomy.pruned(occurring(mapped[stays]))
+    published = place[keys % width]
+    order = canonical_order(offsets, published)
+    row_offsets, row_nodes = take_rows(offsets, published, order)
+    release = GeneralizedRelease(
+        tree=tree, offsets=row_offsets, nodes=row_nodes, hides=hides, whole=hides
+    )
+    return release, Key(records=order)
+
+
+def _checked(
+    taxonomy: Taxonomy, table: TransactionTable, image: npt.NDArray[np.generic]
+) -> Int32Array:
+    """Return the images as numbers, or say which item's is impossible."""
+    whole_numbers = np.issubdtype(image.dtype, np.integer) or not image.size
+    if image.shape != (table.n_items,) or not whole_numbers:
+        raise ParameterError(
+            f"the image has the type {image.dtype} and the shape {image.shape}",
+            fix=f"give one node number for each of the {table.n_items} items of the vocabulary",
+        )
+    numbers = image.astype(np.int64)
+    if numbers.min(initial=0) < -1 or numbers.max(initial=-1) >= len(taxonomy):
+        raise ParameterError("an image is no node of the taxonomy", fix="use its numbers, or -1")
+    nodes = numbers.astype(np.int32)
+    items = occurring(table.items)
+    if not len(items):
+        return nodes
+    leaves = taxonomy.leaf_of([table.vocabulary[i] for i in items.tolist()])
+    own = nodes[items]
+    used = np.unique(own[own >= 0])
+    for v in used[:-1][taxonomy.ends[used[:-1]] > used[1:]].tolist():
+        raise ParameterError(
+            f"the image {taxonomy.names[v]!r} lies above another",
+            fix="recode all items below a node to that node",
+        )
+    # Nodes of `used` are apart, so at most the last one that starts before a leaf lies above it.
+    nearest = np.append(used, -1)[np.searchsorted(used, leaves, side="right") - 1]
+    above = np.where((nearest >= 0) & (leaves < taxonomy.ends[nearest]), nearest, -1)
+    wrong = np.flatnonzero(above != own)
+    if len(wrong):
+        item, node = table.vocabulary[int(items[wrong[0]])], int(own[wrong[0]])
+        said = f"its image {taxonomy.names[node]!r} does not lie above it"
+        if node < 0:
+            said = f"it lies below the image {taxonomy.names[int(above[wrong[0]])]!r} of others"
+        raise ParameterError(
+            f"the item {item!r} cannot be recoded so: {said}",
+            fix="give each item a node above it, the same for all items below that node",
+        )
+    return nodes
+
+
+def _holders(offsets: Int64Array, items: np.typing.NDArray[np.int32], n: int) -> Int64Array:
+    """Return how many rows hold each number; one that a row holds twice counts once."""
+    row = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+    pairs = np.unique(row * n + items) if len(items) else row
+    return np.bincount(pairs % max(n, 1), minlength=n)

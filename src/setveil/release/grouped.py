@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from setveil.core.errors import NotApplicable, ParameterError
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
-from setveil.release import group_checks
+from setveil.core.csr import neighbour_order, occurring
+from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
+from setveil.core.table import (
+    Int32Array,
+    Int64Array,
+    TransactionTable,
+    Vocabulary,
+    canonical_order,
+    frozen,
+    take_rows,
+)
+from setveil.core.words import number, one_or_many, plural
+from setveil.release import group_parts
+from setveil.release.account import (
+    Account,
+    Occurrences,
+    exact_counts,
+    items_removed,
+    items_that_stay,
+    least_size,
+)
 from setveil.release.base import Bounds, Key, Matches, Release
-from setveil.release.rows import neighbour_order
+from setveil.release.data_file import LabelledRows
+from setveil.release.export import (
+    ITEM,
+    Example,
+    Export,
+    PlainTable,
+    Term,
+    ask_example,
+    commonest_terms,
+    literal,
+)
+from setveil.release.group_parts import group_keys, parts_by_group, split_rows
+from setveil.release.manifest import LARGEST
 from setveil.release.views import CertainItems, Images
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    import numpy.typing as npt
     import polars as pl
 
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import PublishedRows
+
+
+LISTED = frozenset({"sizes", "parts", "counts", "whole"})
+DEALT = frozenset({"sizes", "sensitive"})
+"""What a manifest says of groups, whose sensitive parts are listed or dealt out."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +136,7 @@ class GroupedRelease(Release):
 
     Examples
     --------
-    >>> from setveil.release.grouping import publish_grouped
+    >>> from setveil.release.grouped import publish_grouped
     >>> table = TransactionTable.from_rows([["wine", "viagra"], ["wine"], ["cream"]])
     >>> release, key = publish_grouped(table, [0, 0, 1], ["viagra"])
     >>> release.group(0).rows, release.group(0).histogram
@@ -130,7 +168,7 @@ class GroupedRelease(Release):
             object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
         if self.dealt is not None:
             object.__setattr__(self, "dealt", frozen(self.dealt, np.int64))
-        wrong = group_checks.first_fault(self)
+        wrong = group_parts.first_fault(self)
         if wrong is not None:
             raise ParameterError(wrong, fix=f"build releases with {self.builder}")
 
@@ -216,10 +254,23 @@ class GroupedRelease(Release):
 
         The kind is ``record`` or ``sensitive``; rows are counted within the group and kind. A
         record without items has one line, whose item is null.
-        """
-        from setveil.release.group_frame import group_frame
 
-        return group_frame(self)
+        >>> table = TransactionTable.from_rows([["wine", "flu"], ["flu"]])
+        >>> release, _ = publish_grouped(table, [0, 0], ["flu"])
+        >>> release.to_frame().rows()
+        [(0, 'record', 0, 'wine', 1), (0, 'record', 1, None, 1), (0, 'sensitive', 0, 'flu', 2)]
+        """
+        offsets, items = self.offsets, self.items
+        if self.dealt is not None:
+            whole = TransactionTable.from_rows(self.to_rows())  # over the same sorted names
+            offsets, items = whole.offsets, whole.items
+        ones = np.ones(len(self), dtype=np.int64)
+        frame = _frame_lines(self, "record", self.starts, (offsets, items), ones)
+        if self.dealt is not None:
+            return frame
+        parts = (self.part_offsets, self.part_items)
+        listed = _frame_lines(self, "sensitive", self.part_starts, parts, self.counts)
+        return frame.vstack(listed)
 
     # --- the records in one shape, and what became of the items ---------------------------------
 
@@ -321,8 +372,6 @@ class GroupedRelease(Release):
         For a histogram, each item is put into so many distinct records of its group, whatever
         else these hold; for whole parts, each part into a record of its own.
         """
-        from setveil.release.grouping import drawn_world
-
         return drawn_world(self, rng)
 
     def is_consistent_with(
@@ -332,8 +381,6 @@ class GroupedRelease(Release):
         taxonomy: Taxonomy | None = None,
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        from setveil.release.grouping import gives
-
         return gives(self, original, key)
 
     # --- who holds what -----------------------------------------------------------------------
@@ -381,6 +428,211 @@ class GroupedRelease(Release):
     @cached_property
     def _by_part_item(self) -> tuple[Int64Array, Int64Array]:
         return _postings(self.part_offsets, self.part_items, len(self.vocabulary))
+
+    # --- its bytes -----------------------------------------------------------------------------
+
+    structure_fields: ClassVar[frozenset[str]] = LISTED | DEALT
+
+    def data_rows(self) -> LabelledRows:
+        """Return all records, then all sensitive parts; of a dealt release whole records.
+
+        >>> table = TransactionTable.from_rows([["wine", "flu"], ["flu"]])
+        >>> release, _ = publish_grouped(table, [0, 0], ["flu"])
+        >>> release.data_rows().offsets.tolist(), release.structure()
+        ([0, 1, 1, 2], {'sizes': [2], 'parts': [1], 'counts': [2], 'whole': False})
+        """
+        if self.dealt is None:
+            ends = len(self.items) + self.part_offsets[1:]
+            items = np.concatenate([self.items, self.part_items])
+            offsets = np.concatenate([self.offsets, ends])
+            return LabelledRows(offsets, items, self.vocabulary.names)
+        given = np.flatnonzero(self.dealt >= 0)
+        offsets, items = take_rows(self.part_offsets, self.part_items, self.dealt[given])
+        width = np.int64(max(len(self.vocabulary), 1))
+        record = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        keys = np.concatenate(
+            [record * width + self.items, np.repeat(given, np.diff(offsets)) * width + items]
+        )
+        keys.sort()
+        bounds = np.searchsorted(keys, np.arange(len(self) + 1) * width)
+        return LabelledRows(bounds, (keys % width).astype(np.int32), self.vocabulary.names)
+
+    def structure(self) -> dict[str, Any]:
+        """Return how the rows belong together.
+
+        ``sizes``: records per group. Where parts are listed: ``parts``, their number per group,
+        ``counts``, how many records hold each, and ``whole``. Where they are dealt: ``sensitive``,
+        the names of the items that were dealt.
+        """
+        sizes = self.sizes.tolist()
+        if self.dealt is not None:
+            return {"sizes": sizes, "sensitive": list(self.sensitive)}
+        return {
+            "sizes": sizes,
+            "parts": np.diff(self.part_starts).tolist(),
+            "counts": self.counts.tolist(),
+            "whole": self.whole,
+        }
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> GroupedRelease:
+        """Return the release of some rows and a structure, or say what is wrong with them.
+
+        >>> from setveil.release.data_file import LabelledRows
+        >>> GroupedRelease.rebuild(LabelledRows.of([["a"]]), {"sizes": "many", "sensitive": []})
+        Traceback (most recent call last):
+        setveil.core.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
+        """
+        vocabulary = Vocabulary(names=tuple(rows.labels))
+        offsets, items = rows.offsets, rows.items
+        if set(structure) not in (LISTED, DEALT):
+            raise ReleaseError("manifest.json is damaged: it does not say how records are grouped")
+        sizes = _numbers(structure, "sizes")
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        if set(structure) == DEALT:
+            return _rebuild_dealt(vocabulary, offsets, items, starts, structure["sensitive"])
+        parts, counts = _numbers(structure, "parts"), _numbers(structure, "counts")
+        n, q = int(sizes.sum()), int(parts.sum())
+        if len(parts) != len(sizes) or len(counts) != q or not isinstance(structure["whole"], bool):
+            raise ReleaseError("manifest.json is damaged: its lists of groups do not fit")
+        if n + q != len(offsets) - 1:
+            raise ReleaseError(
+                f"the data holds {len(offsets) - 1:,} rows, the manifest says {n:,} records and "
+                f"{q:,} sensitive parts"
+            )
+        return GroupedRelease(
+            vocabulary=vocabulary,
+            starts=starts,
+            offsets=offsets[: n + 1],
+            items=items[: offsets[n]],
+            part_starts=np.concatenate([[0], np.cumsum(parts)]),
+            part_offsets=offsets[n:] - offsets[n],
+            part_items=items[offsets[n] :],
+            counts=counts,
+            whole=structure["whole"],
+        )
+
+    # --- its words -----------------------------------------------------------------------------
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        found = Occurrences.of(original, key)
+        apart = set(self.sensitive)
+        secret = np.array([name in apart for name in found.names], dtype=bool)
+        shown = np.array([name in self.vocabulary for name in found.names], dtype=bool) & ~secret
+        gone = ~shown & ~secret
+        ordinary, sensitive = int(np.count_nonzero(shown)), int(np.count_nonzero(secret))
+        filled = np.unique(self.group_of_part)
+        least = least_size(self.sizes[filled] if len(filled) else self.sizes)
+        size = f"groups of at least {plural(least, 'record')}"
+        dealt = self.dealt is not None
+        fate = (
+            f"shuffles {_those(sensitive)} inside {size}"
+            if dealt
+            else f"publishes {_those(sensitive)} only for {size}"
+        )
+        if not sensitive:
+            headline = f"Keeps all {plural(ordinary, 'item')} as they are."
+        else:
+            headline = (
+                f"Keeps the {plural(ordinary, 'ordinary item')} as "
+                f"{one_or_many(ordinary, 'it is', 'they are')} and {fate}: who has which is hidden."
+            )
+        said = "shuffled within its group" if dealt else "published for its group only"
+        how = "shuffled" if dealt else "listed"
+        beside = f"{how} in a group of at least {plural(least, 'record')}"
+        return Account(
+            names=found.names,
+            records=found.records,
+            kept=found.records * shown,
+            coarser=found.records * secret,
+            gone=found.records * gone,
+            became=tuple(
+                said if hidden else "stays as it is" if plain else "removed"
+                for hidden, plain in zip(secret.tolist(), shown.tolist(), strict=True)
+            ),
+            headline=headline,
+            stays=items_that_stay(found, shown),
+            coarse=f"{plural(sensitive, 'sensitive item')} "
+            f"{one_or_many(sensitive, 'is', 'are')} {how} "
+            f"inside {plural(len(filled), 'group')} of records."
+            if sensitive
+            else "",
+            lost=items_removed(found, gone),
+            computable=tuple(
+                filter(
+                    None,
+                    (
+                        exact_counts(ordinary),
+                        _sensitive_counts(sensitive, whole=self.whole),
+                        "Ordinary and sensitive items together can only be estimated, group by "
+                        "group."
+                        if sensitive
+                        else "",
+                    ),
+                )
+            ),
+            treat=lambda items: [f"{item} ({beside})" if item in apart else item for item in items],
+        )
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        frame = self.to_frame()
+        sensitive = set(self.sensitive)
+        totals = np.zeros(len(self.vocabulary), dtype=np.int64)
+        np.add.at(totals, self.items, 1)
+        lengths = np.diff(self.part_offsets)
+        np.add.at(totals, self.part_items, np.repeat(self.counts, lengths))
+        terms = [
+            Term(
+                name,
+                "sensitive item" if name in sensitive else "item",
+                "itself",
+                int(total),
+                int(total),
+            )
+            for name, total in zip(self.vocabulary.names, totals.tolist(), strict=True)
+        ]
+        group = "Number of the group, from 0."
+        tables: tuple[PlainTable, ...]
+        if self.dealt is not None:
+            tables = (
+                PlainTable(
+                    name="records",
+                    frame=frame.select("group", record="row", item="item"),
+                    about="Each line is an item of a record of a group.",
+                    columns={
+                        "group": group,
+                        "record": "Number of the record within its group, from 0.",
+                        "item": ITEM,
+                    },
+                ),
+            )
+            dealt = (
+                "The sensitive items of a group were dealt out to its records at random: which "
+                "record of a group shows them means nothing, only how many do."
+            )
+        else:
+            tables = _group_tables(self, frame)
+            dealt = (
+                "The table qit has the other items of each record. The table st says for each "
+                "group how often sensitive items occur in it, and not in which record."
+            )
+        return Export(
+            meaning="The records stand in groups. Which sensitive items occur is published for a "
+            f"group as a whole. {dealt}",
+            tables=tables,
+            terms=tuple(terms),
+            unit="records",
+            example=_group_example(self, terms),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -438,3 +690,375 @@ def _meet(lists: list[Int64Array], n: int) -> Int64Array:
     for more in others:
         first = np.intersect1d(first, more, assume_unique=True)
     return first
+
+
+def _rebuild_dealt(
+    vocabulary: Vocabulary,
+    offsets: Int64Array,
+    items: Int32Array,
+    starts: Int64Array,
+    sensitive: object,
+) -> GroupedRelease:
+    if not isinstance(sensitive, list) or not all(
+        isinstance(name, str) and name in vocabulary for name in sensitive
+    ):
+        raise ReleaseError("manifest.json is damaged: it names sensitive items that do not occur")
+    if starts[-1] != len(offsets) - 1 or np.any(np.diff(starts) == 0):
+        raise ReleaseError(
+            f"the data holds {len(offsets) - 1:,} records, the manifest says {starts[-1]:,} in "
+            f"{len(starts) - 1:,} groups"
+        )
+    hidden = np.zeros(len(vocabulary), dtype=bool)
+    hidden[[vocabulary.number(name) for name in sensitive]] = True
+    table = TransactionTable(offsets=offsets, items=items, vocabulary=vocabulary)
+    if table.is_bag:
+        raise ReleaseError("a record of the data holds an item twice")
+    ordinary, secret = split_rows(table, hidden)
+    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    parts, kind_of = parts_by_group(group, len(starts) - 1, secret, whole=True)
+    return GroupedRelease(
+        vocabulary=vocabulary,
+        starts=starts,
+        offsets=ordinary[0],
+        items=ordinary[1],
+        part_starts=parts.starts,
+        part_offsets=parts.offsets,
+        part_items=parts.items,
+        counts=parts.counts,
+        whole=True,
+        dealt=kind_of,
+    )
+
+
+def _numbers(structure: Mapping[str, Any], name: str) -> Int64Array:
+    """Return a list of counts from a manifest."""
+    given = structure[name]
+    if not isinstance(given, list) or not all(
+        type(value) is int and 0 <= value < LARGEST for value in given
+    ):
+        raise ReleaseError(f"manifest.json is damaged: {name!r} is no list of counts")
+    return np.array(given, dtype=np.int64)
+
+
+def _those(sensitive: int) -> str:
+    return one_or_many(sensitive, "the sensitive one", f"the {number(sensitive)} sensitive ones")
+
+
+def _sensitive_counts(sensitive: int, *, whole: bool) -> str:
+    if not sensitive:
+        return ""
+    how = "alone or together" if whole else "one by one"
+    return f"Exactly, too: counts of the {plural(sensitive, 'sensitive item')}, {how}."
+
+
+def _group_tables(release: GroupedRelease, frame: pl.DataFrame) -> tuple[PlainTable, PlainTable]:
+    import polars as pl
+
+    group = "Number of the group, from 0."
+    together = "A set of sensitive items of one record" if release.whole else "A sensitive item"
+    rows, parts = (frame.filter(pl.col("kind") == kind) for kind in ("record", "sensitive"))
+    return (
+        PlainTable(
+            name="qit",
+            frame=rows.select("group", "row", "item"),
+            about="Each line is an item of a record of a group, sensitive ones left out.",
+            columns={
+                "group": group,
+                "row": "Number of the record within its group, from 0.",
+                "item": ITEM,
+            },
+        ),
+        PlainTable(
+            name="st",
+            frame=parts.select("group", part="row", item="item", count="count"),
+            about="Each line is a sensitive item of a group.",
+            columns={
+                "group": group,
+                "part": f"{together} has one number within its group, from 0.",
+                "item": "A sensitive item.",
+                "count": "How many records of the group hold it.",
+            },
+        ),
+    )
+
+
+def _group_example(release: GroupedRelease, terms: Sequence[Term]) -> Example:
+    ordinary = commonest_terms([term for term in terms if term.kind == "item"], 1)
+    sensitive = commonest_terms([term for term in terms if term.kind != "item"], 1)
+    asked = [*ordinary, *sensitive]
+    if release.dealt is not None or len(asked) < 2:
+        table = "records" if release.dealt is not None else "qit"
+        row = "record" if release.dealt is not None else "row"
+        lines = [
+            "import polars as pl",
+            "",
+            f'records = pl.read_parquet("data/{table}.parquet")',
+            f'print(records.select("group", "{row}").n_unique())  # {len(release)}',
+        ]
+        if release.dealt is not None and asked:
+            held = next(term.least for term in terms if term.term == asked[-1])
+            lines += [
+                f'holders = records.filter(pl.col("item") == {literal(asked[-1])})',
+                f"print(holders.height)  # {held}",
+            ]
+        return Example("\n".join(lines), ask_example(release, asked))
+    estimate = f"{release.expected_support(asked):.1f}"
+    lines = [
+        "import polars as pl",
+        "",
+        'qit = pl.read_parquet("data/qit.parquet")',
+        'st = pl.read_parquet("data/st.parquet")',
+        'sizes = qit.group_by("group").agg(size=pl.col("row").n_unique())',
+        f'holders = qit.filter(pl.col("item") == {literal(ordinary[0])})',
+        'holders = holders.group_by("group").agg(holders=pl.col("row").n_unique())',
+        f'cases = st.filter(pl.col("item") == {literal(sensitive[0])})',
+        'cases = cases.group_by("group").agg(cases=pl.col("count").sum())',
+        f'print(cases["cases"].sum())  # {_total(terms, sensitive[0])}',
+        "# If sensitive items fall on any record of a group alike, so many records hold both:",
+        'both = sizes.join(holders, on="group").join(cases, on="group")',
+        'estimate = (both["holders"] * both["cases"] / both["size"]).sum()',
+        f'print(f"{{estimate:.1f}}")  # {estimate}',
+    ]
+    return Example("\n".join(lines), ask_example(release, asked))
+
+
+def _total(terms: Sequence[Term], name: str) -> int:
+    return next(term.least for term in terms if term.term == name)
+
+
+def _frame_lines(
+    release: GroupedRelease,
+    kind: str,
+    starts: Int64Array,
+    rows: tuple[Int64Array, Int32Array],
+    counts: Int64Array,
+) -> pl.DataFrame:
+    """Return rows of one kind as lines, one for each item."""
+    import polars as pl
+
+    offsets, items = rows
+    lengths = np.diff(offsets)
+    filled = np.maximum(lengths, 1)
+    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    row = np.arange(len(lengths)) - starts[group]
+    places = np.full(int(filled.sum()), len(release.vocabulary), dtype=np.int64)
+    places[np.repeat(lengths > 0, filled)] = items
+    names = pl.Series(release.vocabulary.names, dtype=pl.String).extend_constant(None, 1)
+    return pl.DataFrame(
+        {
+            "group": np.repeat(group, filled),
+            "kind": pl.Series([kind], dtype=pl.String).gather(np.zeros(len(places), np.int64)),
+            "row": np.repeat(row, filled),
+            "item": names.gather(places),
+            "count": np.repeat(counts, filled),
+        }
+    )
+
+
+# --- Publishing, dealing, drawing ---
+
+
+def publish_grouped(
+    table: TransactionTable,
+    group_of: npt.ArrayLike,
+    sensitive: Iterable[str],
+    *,
+    whole: bool = False,
+) -> tuple[GroupedRelease, Key]:
+    """Publish the ordinary items of each record, and the sensitive ones for each group only.
+
+    Groups, the records of a group and its sensitive parts come in canonical order: the numbers
+    of the groups and the order of the records leave no trace. An item that a record holds several
+    times is published once.
+
+    Parameters
+    ----------
+    table
+        The original records.
+    group_of
+        For each record the number of its group.
+    sensitive
+        The sensitive items; those that no record holds do no harm.
+    whole
+        Whether the sensitive items of a record stay together in a part, or are counted one by one
+        in a histogram.
+
+    Returns
+    -------
+    tuple of GroupedRelease and Key
+        What may be published, and which original stands behind each record slot.
+
+    Examples
+    --------
+    >>> table = TransactionTable.from_rows([["wine", "flu", "hiv"], ["cream"], ["meat", "flu"]])
+    >>> release, key = publish_grouped(table, [7, 7, 7], ["flu", "hiv"], whole=True)
+    >>> release.group(0).rows, release.group(0).parts
+    ((('cream',), ('meat',), ('wine',)), ((('flu', 'hiv'), 1), (('flu',), 1)))
+    >>> key.records.tolist()
+    [1, 2, 0]
+    >>> publish_grouped(table, [7, 7, 7], ["flu", "hiv"])[0].group(0).histogram
+    {'flu': 2, 'hiv': 1}
+    """
+    groups = np.asarray(group_of)
+    if groups.shape != (len(table),) or (len(groups) and groups.dtype.kind not in "iu"):
+        raise ParameterError(
+            f"the groups have the type {groups.dtype} and the shape {groups.shape}",
+            fix=f"give a whole number for each of the {len(table)} records",
+        )
+    names = set(sensitive)
+    mask = np.array([name in names for name in table.vocabulary.names], dtype=bool)
+    ordinary, secret = split_rows(table, mask)
+    group = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    n_groups = int(group.max(initial=-1)) + 1
+    # Canonical order is stable: equal rows keep the order of their places.
+    order = canonical_order(*ordinary)
+    order = order[np.argsort(group[order], kind="stable")]
+    rows = take_rows(*ordinary, order)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
+    parts, _ = parts_by_group(group, n_groups, secret, whole=whole)
+    keys = group_keys(starts, rows, parts)
+    by_content = np.array(sorted(range(n_groups), key=keys.__getitem__), dtype=np.int64)
+    starts, slots = take_rows(starts, np.arange(len(table)), by_content)
+    rows = take_rows(*rows, slots)
+    part_starts, places = take_rows(parts.starts, np.arange(len(parts.counts)), by_content)
+    part_rows = take_rows(parts.offsets, parts.items, places)
+    used = occurring(np.concatenate([rows[1], part_rows[1]]))
+    number = np.zeros(table.n_items, dtype=np.int32)
+    number[used] = np.arange(len(used), dtype=np.int32)
+    release = GroupedRelease(
+        vocabulary=Vocabulary(names=tuple(table.vocabulary[i] for i in used.tolist())),
+        starts=starts,
+        offsets=rows[0],
+        items=number[rows[1]],
+        part_starts=part_starts,
+        part_offsets=part_rows[0],
+        part_items=number[part_rows[1]],
+        counts=parts.counts[places],
+        whole=whole,
+    )
+    return release, Key(records=order[slots])
+
+
+# --- drawing --------------------------------------------------------------------------------------
+
+
+def deal(release: GroupedRelease) -> GroupedRelease:
+    """Deal the sensitive parts of each group out to its records; see :func:`fair_deal`.
+
+    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"], ["meat", "gout"]])
+    >>> release, _ = publish_grouped(table, [0, 0, 0], ["flu", "gout"], whole=True)
+    >>> deal(release).to_rows()
+    [['cream', 'flu'], ['meat'], ['gout', 'wine']]
+    """
+    return replace(release, dealt=fair_deal(release))
+
+
+def fair_deal(release: GroupedRelease) -> Int64Array:
+    """Return for each slot of a release a part of its group, or -1, as it must be dealt.
+
+    The deal is drawn from a hash of what the groups list: their records and their parts, each in
+    canonical order. So it says nothing that the lists do not say, and everybody can check that it
+    was not chosen: nobody can tell a chosen deal from a random one.
+
+    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"]])
+    >>> release, _ = publish_grouped(table, [0, 0], ["flu"], whole=True)
+    >>> sorted(fair_deal(release).tolist())
+    [-1, 0]
+    """
+    listed = hashlib.sha256(json.dumps(release.vocabulary.names).encode())
+    for numbers in (
+        release.starts, release.offsets, release.items,
+        release.part_starts, release.part_offsets, release.part_items, release.counts,
+    ):  # fmt: skip
+        listed.update(len(numbers).to_bytes(8) + numbers.astype("<i8").tobytes())
+    # Raw numbers of a generator: they stay the same in all versions of numpy.
+    raw = np.random.PCG64(int.from_bytes(listed.digest())).random_raw(len(release))
+    return _dealt(release, raw)
+
+
+def _dealt(release: GroupedRelease, drawn: npt.NDArray[Any]) -> Int64Array:
+    """Return for each slot a part of its group, or -1; slots are served by the numbers drawn."""
+    shuffled = np.lexsort((drawn, release.group_of))
+    part = np.repeat(np.arange(len(release.counts)), release.counts)
+    group = release.group_of_part[part]
+    nth = np.arange(len(part)) - np.searchsorted(group, group)
+    dealt = np.full(len(release), -1, dtype=np.int64)
+    dealt[shuffled[release.starts[group] + nth]] = part
+    return dealt
+
+
+def drawn_world(release: GroupedRelease, rng: np.random.Generator) -> TransactionTable:
+    """Draw one world of a release, all equally likely; records come slot by slot.
+
+    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"]])
+    >>> release, _ = publish_grouped(table, [0, 0], ["flu"])
+    >>> drawn_world(release, np.random.default_rng(0)).to_rows()
+    [['cream'], ['flu', 'wine']]
+    """
+    if release.whole:
+        dealt = _dealt(release, rng.random(len(release)))
+        slots = np.flatnonzero(dealt >= 0)
+        offsets, items = take_rows(release.part_offsets, release.part_items, dealt[slots])
+        slots = np.repeat(slots, np.diff(offsets))
+    else:
+        slots, items = _scattered(release, rng)
+    width = np.int64(max(len(release.vocabulary), 1))
+    keys = np.concatenate(
+        [
+            np.repeat(np.arange(len(release)), np.diff(release.offsets)) * width + release.items,
+            slots * width + items,
+        ]
+    )
+    keys.sort()
+    return TransactionTable(
+        offsets=np.searchsorted(keys, np.arange(len(release) + 1) * width),
+        items=(keys % width).astype(np.int32),
+        vocabulary=release.vocabulary,
+    )
+
+
+def _scattered(release: GroupedRelease, rng: np.random.Generator) -> tuple[Int64Array, Int32Array]:
+    """Return slots and items of a histogram, each item in so many distinct slots of its group."""
+    group, counts = release.group_of_part, release.counts
+    size = release.sizes[group]
+    once = counts == 1
+    slots = [release.starts[group[once]] + rng.integers(0, size[once])]
+    items = [release.part_items[once]]
+    for part in np.flatnonzero(~once).tolist():
+        chosen = rng.choice(size[part], counts[part], replace=False)
+        slots.append(release.starts[group[part]] + chosen)
+        items.append(np.full(len(chosen), release.part_items[part]))
+    return np.concatenate(slots), np.concatenate(items)
+
+
+def gives(release: GroupedRelease, original: TransactionTable, key: Key) -> bool:
+    """Tell whether `original`, lined up by `key`, could have given a release.
+
+    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"]])
+    >>> release, key = publish_grouped(table, [0, 0], ["flu"])
+    >>> gives(release, table, key), gives(release, table, Key(records=[0, 1]))
+    (True, False)
+    """
+    if len(key) != len(release) or len(original) != len(release):
+        return False
+    if not np.array_equal(np.sort(key.records), np.arange(len(original))):
+        return False
+    lined_up = original.take(key.records)
+    known = release.vocabulary
+    number = np.array(
+        [known.number(name) if name in known else -1 for name in original.vocabulary.names],
+        dtype=np.int32,
+    )
+    items = number[lined_up.items]
+    if items.min(initial=0) < 0:
+        return False
+    renamed = TransactionTable(offsets=lined_up.offsets, items=items, vocabulary=known)
+    ordinary, secret = split_rows(renamed, release.is_sensitive)
+    parts, _ = parts_by_group(release.group_of, len(release.sizes), secret, whole=release.whole)
+    given: tuple[npt.NDArray[Any], ...] = (*ordinary, *parts)
+    there: tuple[npt.NDArray[Any], ...] = (
+        release.offsets, release.items,
+        release.part_starts, release.part_offsets, release.part_items, release.counts,
+    )  # fmt: skip
+    compared = zip(given, there, strict=True)
+    return all(np.array_equal(mine, published) for mine, published in compared)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
+from setveil.core.csr import is_ascending, neighbour_order
+from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.release.account import NOTHING, Content
 from setveil.release.base import Release
-from setveil.release.rows import is_ascending, neighbour_order
+from setveil.release.data_file import LabelledRows
 from setveil.release.views import PublishedRows, rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
@@ -85,7 +87,7 @@ class ItemRows(Release):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        from setveil.release.frames import long_frame
+        from setveil.release.data_file import long_frame
 
         return long_frame(self.offsets, self.items, self.vocabulary.names)
 
@@ -96,6 +98,11 @@ class ItemRows(Release):
     def published_rows(self) -> PublishedRows:
         """Return the records as sets of numbers, those of the vocabulary."""
         return rows_of_table(self.to_table())
+
+    def rows_with_repeats(self) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
+        """Return the records as they are: nothing stands twice in them."""
+        rows = self.published_rows()
+        return rows.offsets, rows.items, rows.names
 
     def supports(self) -> Int64Array:
         """Return for each item of the vocabulary the number of records that hold it."""
@@ -121,3 +128,31 @@ class ItemRows(Release):
         record = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
         starts = np.searchsorted(self.items[order], np.arange(len(self.vocabulary) + 1))
         return starts, record[order]
+
+    # --- its bytes -----------------------------------------------------------------------------
+
+    def data_rows(self) -> LabelledRows:
+        """Return the records by the names of their items."""
+        return LabelledRows(self.offsets, self.items, self.vocabulary.names)
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
+        """Return the release of some records; the records say everything."""
+        if structure:
+            raise ReleaseError("manifest.json is damaged: this form has no structure")
+        return cls(**fields_of_rows(rows))
+
+    def content(self) -> Content:
+        """Return what the release shows of its items."""
+        if len(self) and not len(self.items):
+            return Content(NOTHING, bare=True)
+        return Content()
+
+
+def fields_of_rows(rows: LabelledRows) -> dict[str, Any]:
+    """Return the fields that all forms of records of items have."""
+    return {
+        "vocabulary": Vocabulary(names=tuple(rows.labels)),
+        "offsets": rows.offsets,
+        "items": rows.items,
+    }

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
+from setveil.core.quantities import share_as_json
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
+from setveil.core.words import number, one_or_many, plural
+from setveil.release.account import ADDED, ENTRY, REMOVED, Account, Occurrences
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
-from setveil.release.item_rows import ItemRows
-from setveil.release.rows import distinct_in_rows, occurring
+from setveil.release.export import (
+    LOAD,
+    Example,
+    Export,
+    Term,
+    commonest_terms,
+    item_supports,
+    literal,
+    load_example,
+    record_table,
+    rows_example,
+)
+from setveil.release.item_channel import ItemChannel
+from setveil.release.item_rows import ItemRows, fields_of_rows
 from setveil.release.views import CertainItems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from setveil.core.table import Int64Array
     from setveil.core.taxonomy import Taxonomy
-    from setveil.release.item_channel import Floats, ItemChannel
+    from setveil.release.data_file import LabelledRows
+    from setveil.release.item_channel import Floats
     from setveil.release.views import PublishedRows
 
 
@@ -206,7 +224,6 @@ class PerturbedRelease(ItemRows):
         """
         if self.channel.is_noise:
             self._gains(1)  # says why
-        from setveil.release.perturbed_worlds import drawn_items, drawn_sizes
 
         draw = drawn_items if self.channel.sizes is None else drawn_sizes
         return draw(self, rng)
@@ -302,6 +319,105 @@ class PerturbedRelease(ItemRows):
             self._known_gains[m] = self.channel.estimator(m)
         return self._known_gains[m]
 
+    # --- its bytes -----------------------------------------------------------------------------
+
+    structure_fields: ClassVar[frozenset[str]] = frozenset({"beta", "domain", "sizes"})
+
+    def structure(self) -> dict[str, Any]:
+        """Return how chance worked."""
+        channel = self.channel
+        sizes = None if channel.sizes is None else [share_as_json(c) for c in channel.sizes]
+        return {"beta": share_as_json(channel.beta), "domain": channel.domain, "sizes": sizes}
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
+        """Return the release of some records and how chance worked."""
+        sizes = structure.get("sizes")
+        if set(structure) != cls.structure_fields or not isinstance(sizes, list | None):
+            raise ReleaseError("manifest.json is damaged: it does not say how chance worked")
+        try:
+            channel = ItemChannel(
+                beta=structure["beta"],
+                domain=structure["domain"],
+                sizes=None if sizes is None else tuple(sizes),
+            )
+            return cls(**fields_of_rows(rows), channel=channel)
+        except ParameterError as error:
+            raise ReleaseError(f"the release is damaged: {error.what}") from None
+
+    # --- its words -----------------------------------------------------------------------------
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        found = Occurrences.of(original, key)
+        width = np.int64(len(self.vocabulary) + 1)
+        place = {name: at for at, name in enumerate(self.vocabulary.names)}
+        own = np.array([place.get(name, width - 1) for name in found.names], dtype=np.int64)
+        published = np.repeat(np.arange(len(self)), np.diff(self.offsets)) * width + self.items
+        true = np.isin(found.row * width + own[found.place], published)
+        kept = found.counted(np.flatnonzero(true))
+        gone = found.records - kept
+        supports = np.append(self.supports(), 0)
+        added = supports[own] - kept
+        removed, invented = int(gone.sum()), len(self.items) - int(kept.sum())
+        return Account(
+            names=found.names,
+            records=found.records,
+            kept=kept,
+            coarser=np.zeros_like(kept),
+            gone=gone,
+            became=tuple(
+                f"by chance removed from {plural(less, 'record')} and added to {number(more)}"
+                for less, more in zip(gone.tolist(), added.tolist(), strict=True)
+            ),
+            headline=f"Changes every record by chance: removes {number(removed)} of "
+            f"{plural(len(found), 'entry', 'entries')} ({ENTRY}) and adds {number(invented)} that "
+            "were not there.",
+            stays=f"{number(int(kept.sum()))} of {plural(len(found), 'entry', 'entries')} stay; "
+            f"nothing tells them from the {number(invented)} invented ones.",
+            lost=f"{plural(removed, 'entry', 'entries')} {one_or_many(removed, 'is', 'are')} "
+            "removed by chance."
+            if removed
+            else "",
+            computable=(
+                (
+                    "Estimates of all counts: how strong the noise is, is published. No count is "
+                    "exact."
+                ),
+            ),
+            treat=_Noise(
+                keeps=int(kept.sum()) / max(len(found), 1),
+                adds=invented / max(len(self), 1),
+                names=self.vocabulary.names,
+            ),
+        )
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        channel = self.channel
+        terms = [Term(name, "item", "itself, or noise", n, n) for name, n in item_supports(self)]
+        kept = (
+            f"each item of a person was kept with chance {1 - channel.beta}"
+            if channel.sizes is None
+            else "a random part of each person's items was kept"
+        )
+        return Export(
+            meaning="Each record was randomized, so no single record is true for certain: "
+            f"{kept}, and each of the other {channel.domain:,} possible items was added with "
+            f"chance {channel.beta}. Do not count items as they stand: estimate, as below.",
+            tables=(record_table(self.to_frame()),),
+            terms=tuple(terms),
+            unit="randomized records",
+            example=_randomized_example(self, commonest_terms(terms, 1)),
+        )
+
 
 def publish_perturbed(
     perturbed: TransactionTable, channel: ItemChannel
@@ -341,3 +457,139 @@ def publish_perturbed(
         channel=channel,
     )
     return release, Key(records=order)
+
+
+# --- Drawing an original ---
+
+CELLS = 4_000_000
+"""Cells that are drawn at a time."""
+
+
+def posterior_shares(release: PerturbedRelease) -> tuple[Floats, Floats]:
+    """Return how likely a record holds each item that it shows, and each that it does not.
+
+    Each item for itself: beforehand it is held with its estimated share, no less than 0 and no
+    more than 1.
+
+    >>> from setveil.release import ItemChannel, publish_perturbed
+    >>> table = TransactionTable.from_rows([["flu"]] * 2 + [[]] * 2)
+    >>> release, _ = publish_perturbed(table, ItemChannel(beta="1/4", domain=1))
+    >>> [shares.tolist() for shares in posterior_shares(release)]
+    [[0.75], [0.25]]
+    """
+    beta = float(release.channel.beta)
+    share = np.clip(release.estimated_shares(), 0.0, 1.0)
+    here, not_here = share * (1 - beta), share * beta
+    return here / (here + (1 - share) * beta), not_here / (not_here + (1 - share) * (1 - beta))
+
+
+def drawn_items(release: PerturbedRelease, rng: np.random.Generator) -> TransactionTable:
+    """Draw an original item by item, as :func:`posterior_shares` says."""
+    here, not_here = posterior_shares(release)
+    step = max(1, CELLS // max(len(here), 1))
+    rows: list[Int64Array] = []
+    for first in range(0, len(release), step):
+        shown = release.cells(first, min(first + step, len(release)))
+        held = rng.random(shown.shape) < np.where(shown, here, not_here)
+        ends = np.cumsum(held.sum(axis=1))[:-1]
+        rows += np.split(np.nonzero(held)[1], ends)
+    return _table(release, rows)
+
+
+def drawn_sizes(release: PerturbedRelease, rng: np.random.Generator) -> TransactionTable:
+    """Draw an original of which all lengths, and all sets of a length, were equally likely."""
+    width = len(release.vocabulary)
+    sizes = lru_cache(lambda shown: _sizes(release, shown))
+    rows: list[Int64Array] = []
+    for record in range(len(release)):
+        bounds = release.offsets[record : record + 2].tolist()
+        shown = release.items[slice(*bounds)].astype(np.int64)
+        states, chances = sizes(len(shown))
+        length, common = states[int(rng.choice(len(states), p=chances))]
+        others = np.setdiff1d(np.arange(width), shown, assume_unique=True)
+        kept = rng.choice(shown, common, replace=False)
+        more = rng.choice(others, length - common, replace=False)
+        rows.append(np.sort(np.concatenate([kept, more])))
+    return _table(release, rows)
+
+
+def _sizes(release: PerturbedRelease, shown: int) -> tuple[list[tuple[int, int]], Floats]:
+    """Return how long an original may be with how many items in common, and how likely each is."""
+    width, channel = len(release.vocabulary), release.channel
+    states = [
+        (length, common)
+        for length in range(min(channel.longest, width) + 1)
+        for common in range(max(0, length - (width - shown)), min(length, shown) + 1)
+    ]
+    lengths, both = np.array(states, dtype=np.int64).T
+    ways = [
+        math.log(math.comb(shown, c) * math.comb(width - shown, n - c))
+        - math.log(math.comb(width, n))
+        for n, c in states
+    ]
+    logs = np.array(ways) + channel.log_likelihood(lengths, np.full_like(lengths, shown), both)
+    chances = np.exp(logs - logs.max())
+    return states, chances / chances.sum()
+
+
+def _table(release: PerturbedRelease, rows: Sequence[Int64Array]) -> TransactionTable:
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    items = np.concatenate([np.zeros(0, dtype=np.int64), *rows]).astype(np.int32)
+    return TransactionTable(offsets=offsets, items=items, vocabulary=release.vocabulary)
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Changes a record as much as the records of a release were changed on average."""
+
+    keeps: float
+    adds: float
+    names: tuple[str, ...]
+
+    def __call__(self, items: Sequence[str]) -> list[str]:
+        rng = np.random.default_rng(0)
+        stay = set(rng.permutation(len(items))[: round(self.keeps * len(items))].tolist())
+        other = [name for name in self.names if name not in set(items)]
+        count = min(round(self.adds), len(other))
+        drawn = sorted(rng.choice(len(other), count, replace=False).tolist()) if count else []
+        shown = [f"{other[place]} (added)" for place in drawn[:ADDED]]
+        more = count - len(shown)
+        return [
+            *(item if place in stay else REMOVED for place, item in enumerate(items)),
+            *shown,
+            *([f"and {number(more)} more (added)"] if more else []),
+        ]
+
+
+def _randomized_example(release: PerturbedRelease, items: Sequence[str]) -> Example:
+    if not items or release.channel.is_noise:
+        return Example(rows_example(release.to_rows(), ()), load_example(release))
+    n, item = len(release), items[0]
+    beta = release.channel.beta
+    shown = len(release.records_of(release.vocabulary.number(item)))
+    lines = [
+        "import polars as pl",
+        "",
+        'records = pl.read_parquet("data/records.parquet")',
+        'n = records["record"].n_unique()',
+        f'shown = records.filter(pl.col("item") == {literal(item)}).height',
+        f"print(n, shown)  # {n} {shown}",
+    ]
+    if release.channel.sizes is None:
+        estimate = float((shown - n * beta) / (1 - 2 * beta))
+        lines += [
+            f"beta = {beta.numerator} / {beta.denominator}",
+            "estimate = (shown - n * beta) / (1 - 2 * beta)",
+            f'print(f"{{estimate:.1f}}")  # {estimate:.1f}',
+        ]
+    try:
+        expected = release.expected_support([item])
+    except NotApplicable:  # the published sizes tell too little
+        return Example("\n".join(lines), load_example(release))
+    asked = [
+        *LOAD,
+        f"estimate = release.expected_support([{literal(item)}])",
+        f'print(f"{{estimate:.1f}}")  # {expected:.1f}',
+    ]
+    return Example("\n".join(lines), "\n".join(asked))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
+from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import (
     Int32Array,
     Int64Array,
@@ -18,20 +20,118 @@ from setveil.core.table import (
     canonical_order,
     take_rows,
 )
-from setveil.core.words import fresh_id
+from setveil.core.words import fresh_id, plural
+from setveil.release.account import (
+    MEMBERS,
+    NOTHING,
+    Account,
+    Content,
+    GlobalRecoding,
+    Occurrences,
+    count_emptied,
+)
 from setveil.release.base import Bounds, Key, Matches, fits_key
+from setveil.release.export import (
+    Example,
+    Export,
+    Term,
+    ask_example,
+    item_supports,
+    record_table,
+    rows_example,
+)
 from setveil.release.item_rows import ItemRows
-from setveil.release.rows import distinct_in_rows, occurring
-from setveil.release.set_labels import members_of, written
 from setveil.release.views import GroupedItems, Images, ShownClasses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import PublishedRows
+
+
+# --- How a generalized item is written ---
+
+OPEN, CLOSE, BETWEEN, QUOTE = "(", ")", ", ", '"'
+MARKS = frozenset('(),"')
+"""Characters that a member is quoted for."""
+
+
+def written(members: Iterable[str]) -> str:
+    """Write a generalized item; different sets are always written differently.
+
+    A single member is written as itself, several in brackets, sorted. A name that could be
+    misread (with brackets, commas or quotes, or with blanks at its ends) is written in quotes, as
+    JSON has them.
+
+    >>> written(["flu"]), written(["flu", "fever"]), written(["B12, oral", "flu"])
+    ('flu', '(fever, flu)', '("B12, oral", flu)')
+    >>> written(["(flu)"])
+    '"(flu)"'
+    """
+    names = sorted(set(members))
+    if len(names) == 1:
+        (name,) = names
+        return _quoted(name) if name.startswith((OPEN, QUOTE)) else name
+    return f"{OPEN}{BETWEEN.join(_member(name) for name in names)}{CLOSE}"
+
+
+def _member(name: str) -> str:
+    plain = name and name == name.strip() and MARKS.isdisjoint(name)
+    return name if plain else _quoted(name)
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def members_of(label: str) -> tuple[str, ...]:
+    """Return the members of a generalized item as :func:`written` wrote it, sorted.
+
+    >>> members_of("flu"), members_of('("B12, oral", flu)'), members_of('"(flu)"')
+    (('flu',), ('B12, oral', 'flu'), ('(flu)',))
+    >>> members_of("(flu, fever)")
+    Traceback (most recent call last):
+    setveil.core.errors.ReleaseError: '(flu, fever)' is no generalized item as setveil writes them
+    """
+    if not label.startswith((OPEN, QUOTE)):
+        return (label,)
+    names = _parsed(label)
+    if not names or written(names) != label:
+        raise ReleaseError(f"{label!r} is no generalized item as setveil writes them")
+    return tuple(names)
+
+
+def _parsed(label: str) -> list[str]:
+    """Return the names in a label, or as many as can be read: the caller compares."""
+    if label.startswith(QUOTE):
+        return [name for name, _ in [_read_quoted(label, 0)] if name is not None]
+    names: list[str] = []
+    place = len(OPEN)
+    while place < len(label) - len(CLOSE):
+        if label.startswith(QUOTE, place):
+            name, place = _read_quoted(label, place)
+            if name is None:
+                return []
+            names.append(name)
+        else:
+            stop = label.find(BETWEEN, place)
+            stop = len(label) - len(CLOSE) if stop < 0 else stop
+            names.append(label[place:stop])
+            place = stop
+        place += len(BETWEEN)
+    return names
+
+
+def _read_quoted(label: str, place: int) -> tuple[str | None, int]:
+    """Return the name in quotes that starts at a place, or None, and where it ends."""
+    try:
+        name, end = json.JSONDecoder().raw_decode(label, place)
+    except ValueError:
+        return None, place
+    return (name, end) if isinstance(name, str) else (None, place)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -47,7 +147,7 @@ class SetGeneralizedRelease(ItemRows):
     Parameters
     ----------
     vocabulary
-        The generalized items as they are written (:func:`~setveil.release.set_labels.written`):
+        The generalized items as they are written (:func:`written`):
         ``flu`` or ``(fever, flu)``; each occurs in some record. The number of a generalized item
         is its place here.
     offsets
@@ -276,6 +376,68 @@ class SetGeneralizedRelease(ItemRows):
             number for item in dict.fromkeys(items) if (number := self.group_of(item)) is not None
         ]
 
+    # --- its words -----------------------------------------------------------------------------
+
+    def content(self) -> Content:
+        """Return what the release shows of its items."""
+        if len(self) and not len(self.items):
+            return Content(NOTHING, bare=True)
+        if len(self.vocabulary) == 1 and not self.is_trivial[0]:
+            return Content(
+                "This release shows only which records have an item of one large set: all "
+                f"{plural(int(self.sizes[0]), 'item')} that it names are published as that set.",
+                bare=True,
+            )
+        return Content()
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        found = Occurrences.of(original, key)
+        groups = [self.group_of(name) for name in found.names]
+        return GlobalRecoding(
+            found=found,
+            shown=tuple("" if g is None else _one_of(self.members(g)) for g in groups),
+            exact=np.array(
+                [g is not None and bool(self.is_trivial[g]) for g in groups], dtype=bool
+            ),
+            wider=("group of items", "groups of items"),
+            emptied=count_emptied(self.offsets, original),
+            total=len(original),
+            k=k,
+        ).account()
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        terms = [
+            Term(
+                name,
+                "item" if len(members) == 1 else "set of items",
+                "itself" if len(members) == 1 else f"one or more of: {'; '.join(members)}",
+                n,
+                n,
+            )
+            for (name, n), members in zip(item_supports(self), self.groups, strict=True)
+        ]
+        most = max(range(len(terms)), key=lambda place: (terms[place].least, -place), default=None)
+        asked = [] if most is None else [self.groups[most][0]]
+        return Export(
+            meaning="Each record is one person's set of terms. A term in brackets, such as (A, B), "
+            "is a set of items: the person held one or more of them, and the data does not say "
+            "which. A term without brackets is an item as it was. Items that stand in no term were "
+            "removed from every record, or never occurred.",
+            tables=(record_table(self.to_frame()),),
+            terms=tuple(terms),
+            unit="records",
+            example=Example(rows_example(self.to_rows(), terms), ask_example(self, asked)),
+        )
+
 
 def publish_sets(
     table: TransactionTable, group_of: npt.ArrayLike
@@ -344,3 +506,15 @@ def _replaced(table: TransactionTable, number: Int32Array) -> tuple[Int64Array, 
     keys = np.repeat(np.arange(len(table), dtype=np.int64) * width, np.diff(cut)) + found[stays]
     keys.sort()
     return distinct_in_rows(cut, (keys % width).astype(np.int32))
+
+
+def _one_of(members: Sequence[str]) -> str:
+    """Return a set of items as a reader says it: one of these.
+
+    >>> _one_of(("flu",)), _one_of(("cold", "flu")), _one_of(("a", "b", "c", "d", "e"))
+    ('flu', 'cold or flu', 'a, b, c or 2 others')
+    """
+    more = len(members) - MEMBERS
+    if more > 0:
+        return f"{', '.join(members[:MEMBERS])} or {plural(more, 'other')}"
+    return " or ".join(filter(None, [", ".join(members[:-1]), members[-1]]))

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import Vocabulary
+from setveil.release.data_file import LabelledRows
 from setveil.release.encoded import EncodedRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -78,6 +79,27 @@ class SharedRelease(EncodedRelease):
             for item, share in zip(self.items.tolist(), self.shares, strict=True)
         ]
         return [labels[a:b] for a, b in pairwise(self.offsets.tolist())]
+
+    # --- its bytes -----------------------------------------------------------------------------
+
+    structure_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+
+    def data_rows(self) -> LabelledRows:
+        """Return the records as rows of shares."""
+        labels = [label for row in self.share_rows() for label in row]
+        return LabelledRows(self.offsets, np.arange(len(labels), dtype=np.int32), labels)
+
+    def structure(self) -> dict[str, Any]:
+        """Return how many shares make an item readable."""
+        return {"k": self.k}
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> SharedRelease:
+        """Return the release of some rows of shares."""
+        k = structure.get("k")
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ReleaseError("manifest.json is damaged: it does not say how many shares it takes")
+        return shared_release(rows.rows(), k)
 
 
 def shared_release(rows: Iterable[Sequence[str]], k: int) -> SharedRelease:

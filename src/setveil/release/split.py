@@ -9,12 +9,31 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.core.errors import NotApplicable
+from setveil.core.words import number, plural
+from setveil.release.account import (
+    REMOVED,
+    Account,
+    Occurrences,
+    items_removed,
+    items_that_stay,
+    no_counts,
+)
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
+from setveil.release.export import (
+    Example,
+    Export,
+    Term,
+    ask_example,
+    commonest_terms,
+    item_supports,
+    record_table,
+    rows_example,
+)
 from setveil.release.item_rows import ItemRows
 from setveil.release.suppressed import SuppressedRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from setveil.core.table import Int64Array, TransactionTable
     from setveil.core.taxonomy import Taxonomy
@@ -163,3 +182,81 @@ class SplitRelease(ItemRows):
     @cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(self.vocabulary.names)
+
+    # --- its words -----------------------------------------------------------------------------
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        found = Occurrences.of(original, key)
+        shown = np.array([name in self.vocabulary for name in found.names], dtype=bool)
+        count, removed = int(np.count_nonzero(shown)), int(np.count_nonzero(~shown))
+        end = f"; removes {number(removed)} of {plural(len(shown), 'item')}." if removed else "."
+        return Account(
+            names=found.names,
+            records=found.records,
+            kept=found.records * shown,
+            coarser=np.zeros_like(found.records),
+            gone=found.records * ~shown,
+            became=tuple("stays as it is" if each else "removed" for each in shown.tolist()),
+            headline=f"Splits {plural(len(original), 'record')} into "
+            f"{plural(len(self), 'profile')} by topic and hides which profiles belong to one "
+            f"person{end}",
+            stays=items_that_stay(found, shown),
+            lost=items_removed(found, ~shown),
+            computable=tuple(
+                filter(
+                    None,
+                    (
+                        f"Exactly: counts of {plural(count, 'item')}, one by one." if count else "",
+                        "Lower limits for combinations: only those within one profile are seen.",
+                        no_counts(removed),
+                    ),
+                )
+            ),
+            treat=lambda items: _profiles(self, items),
+        )
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        terms = [Term(name, "item", "itself", n, n) for name, n in item_supports(self)]
+        return Export(
+            meaning="Each record is a profile: all or a part of one person's items. A person may "
+            "have several profiles, which have no item in common, and the data does not say which "
+            "profiles "
+            "belong together. Counts of one item are counts of people; counts of several items are "
+            "lower bounds.",
+            tables=(
+                record_table(self.to_frame(), "Number of a profile, from 0, sorted by content."),
+            ),
+            terms=tuple(terms),
+            unit="profiles",
+            example=Example(
+                rows_example(self.to_rows(), terms), ask_example(self, commonest_terms(terms))
+            ),
+        )
+
+
+def _profiles(release: SplitRelease, items: Sequence[str]) -> list[str]:
+    """Return a record cut into profiles: items that some published profile holds together."""
+    names = release.vocabulary
+    profiles: list[list[str]] = []
+    for item in (item for item in items if item in names):
+        near = [
+            each
+            for each in profiles
+            if any(
+                len(release.holders([names.number(item), names.number(other)])) for other in each
+            )
+        ]
+        profiles = [each for each in profiles if each not in near]
+        profiles.append(sorted([item, *(other for each in near for other in each)]))
+    lines = [f"profile {n}: {', '.join(each)}" for n, each in enumerate(profiles, 1)]
+    removed = [item for item in items if item not in names]
+    return lines + [f"{REMOVED} {', '.join(removed)}"] * bool(removed)

@@ -39,11 +39,10 @@ from setveil.core.registry import name_of
 from setveil.core.untrusted import parse_json, read_arrays, read_file
 from setveil.release.base import Key
 from setveil.release.chunk_blocks import release_in_parts
+from setveil.release.data_file import decode, encode, file_content, place_parts, remove
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.encoding import decode, encode
-from setveil.release.forms import form_of, rebuild
+from setveil.release.forms import rebuild
 from setveil.release.manifest import Manifest
-from setveil.release.parts import content_of, place_parts, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,7 +121,7 @@ def save(
     with _in_words(directory):
         check_place(Path(directory), force=force)
         check_key_place(key_file, Path(directory), force=force)
-        data = encode(form_of(release).records(release), format)
+        data = encode(release.data_rows(), format)
         manifest = _describe(release, data, format, method=method, params=params, promise=promise)
         write(directory, manifest, data, force=force, key=key, key_file=key_file)
     return manifest
@@ -187,7 +186,6 @@ def _describe(
     promise: Guarantee | None,
 ) -> Manifest:
     digest = hashlib.sha256(data).hexdigest()
-    form = form_of(release)
     says = None
     if promise is not None:
         name = name_of(type(promise))
@@ -198,12 +196,12 @@ def _describe(
         params=dict(params),
         promise=says,
         records=len(release),
-        occurrences=len(form.records(release).items),
+        occurrences=len(release.data_rows().items),
         tool=f"setveil {__version__}",
         file=f"release-{digest[:16]}.{ending}",
         format=ending,
         sha256=digest,
-        structure=form.structure(release),
+        structure=release.structure(),
     )
 
 
@@ -254,7 +252,7 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
     manifest = load_manifest(folder)
     for _ in range(TRIES):
         try:
-            return manifest, content_of(folder / manifest.file)
+            return manifest, file_content(folder / manifest.file)
         except InputError as error:
             raise ReleaseError(error.what, where=error.where, fix=error.fix) from None
         except FileNotFoundError:
@@ -270,7 +268,7 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
 def _rebuild(manifest: Manifest, data: bytes) -> Release:
     if manifest.form == DisassociatedRelease.form and manifest.structure == {"parts": True}:
         release: Release = release_in_parts(data)
-        items = len(form_of(release).records(release).items)
+        items = len(release.data_rows().items)
     else:
         records = decode(data, manifest.format)
         release = rebuild(manifest.form, records, manifest.structure)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.core.csr import distinct_in_rows, occurring
 from setveil.core.errors import ParameterError
 from setveil.core.table import (
     Int32Array,
@@ -16,9 +17,19 @@ from setveil.core.table import (
     canonical_order,
     take_rows,
 )
+from setveil.release.account import Account, GlobalRecoding, Occurrences, count_emptied
 from setveil.release.base import Bounds, Key, Matches, fits_key
+from setveil.release.export import (
+    Example,
+    Export,
+    Term,
+    ask_example,
+    commonest_terms,
+    item_supports,
+    record_table,
+    rows_example,
+)
 from setveil.release.item_rows import ItemRows
-from setveil.release.rows import distinct_in_rows, occurring
 from setveil.release.views import Images, ShownClasses, leaf_rows
 
 if TYPE_CHECKING:
@@ -156,6 +167,46 @@ class SuppressedRelease(ItemRows):
         wanted = list(dict.fromkeys(itemset))
         published = [self.vocabulary.number(item) for item in wanted if item in self.vocabulary]
         return self.holders(published), len(published) == len(wanted)
+
+    # --- its words -----------------------------------------------------------------------------
+
+    def account(
+        self,
+        original: TransactionTable,
+        key: Key,
+        taxonomy: Taxonomy | None = None,
+        *,
+        k: int | None = None,
+    ) -> Account:
+        """Return what became of every original item, for the owner."""
+        found = Occurrences.of(original, key)
+        exact = np.array([name in self.vocabulary for name in found.names], dtype=bool)
+        return GlobalRecoding(
+            found=found,
+            shown=tuple(
+                name if same else "" for name, same in zip(found.names, exact, strict=True)
+            ),
+            exact=exact,
+            emptied=count_emptied(self.offsets, original),
+            total=len(original),
+            k=k,
+        ).account()
+
+    def export(self) -> Export:
+        """Return the release as plain tables with their dictionary and an example."""
+        terms = [Term(name, "item", "itself", n, n) for name, n in item_supports(self)]
+        return Export(
+            meaning="Each record is one person's set of items. An item that this data shows was "
+            "never "
+            "removed: it stands in exactly the records that held it, so counts of shown items are "
+            "exact. Other items were removed from every record, or never occurred.",
+            tables=(record_table(self.to_frame()),),
+            terms=tuple(terms),
+            unit="records",
+            example=Example(
+                rows_example(self.to_rows(), terms), ask_example(self, commonest_terms(terms))
+            ),
+        )
 
 
 def publish_suppressed(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InputError
 from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
-from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

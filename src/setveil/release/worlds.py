@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.csr import Signs
     from setveil.core.table import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
-    from setveil.release.rows import Signs
 
 Way = tuple[int, ...]
 """The nodes of a published tree that lie above an item, from the root down."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from setveil.audit.verdict import POSITIVE, judge_run
 from setveil.core.errors import ReleaseError
 from setveil.core.words import json_text, plural, sentence
-from setveil.release.export import export_release, table_files
-from setveil.release.fitness import fitness_of
+from setveil.release.export import table_files
 from setveil.release.public_folder import (
     CERTIFICATE,
     RELEASE,
     check_replaceable,
     file_hashes,
+    fitness_of,
     release_files,
     remove_folder,
     write_folder,
@@ -95,7 +95,7 @@ def write_publication(
     fitness = fitness_of(source)
     if not fitness.fit:
         raise ReleaseError(" ".join(fitness.sentences()), where=str(source))
-    manifest, export = load_manifest(source), export_release(load_release(source))
+    manifest, export = load_manifest(source), load_release(source).export()
     files = {f"{RELEASE}/{name}": content for name, content in release_files(source).items()}
     tables = table_files(export.tables, FORMATS)
     files |= {f"data/{name}": content for name, content in tables.items()}

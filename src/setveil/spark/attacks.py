@@ -206,7 +206,7 @@ def block_rng(block: DisassociatedRelease, seed: int) -> np.random.Generator:
     """Return the generator of a block: by its content, so that nothing else matters.
 
     >>> from setveil import TransactionTable
-    >>> from setveil.release.disassociating import Plan, publish_disassociated
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "t"], ["a"]])
     >>> block, _ = publish_disassociated(
     ...     table, [Plan(records=[0, 1], domains=((0,),), terms=(1,))])

@@ -13,9 +13,9 @@ import numpy as np
 
 from setveil.core.errors import NotApplicable
 from setveil.core.table import TransactionTable, canonical_order, take_rows
-from setveil.release.forms import form_of, rebuild
+from setveil.release.data_file import LabelledRows
+from setveil.release.forms import rebuild
 from setveil.release.generalized import GeneralizedRelease
-from setveil.release.records import Records
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.store import load_manifest
 from setveil.release.suppressed import SuppressedRelease
@@ -82,10 +82,9 @@ class Sketch:
     @classmethod
     def of(cls, release: Release) -> Sketch:
         """Take away the records of a release that is here."""
-        form = form_of(release)
-        stored = form.records(release)
+        stored = release.data_rows()
         used = np.unique(stored.items).tolist()
-        return cls.stored(release.form, [stored.labels[i] for i in used], form.structure(release))
+        return cls.stored(release.form, [stored.labels[i] for i in used], release.structure())
 
     @classmethod
     def stored(cls, form: str, labels: list[str], structure: Any) -> Sketch:  # noqa: ANN401
@@ -103,8 +102,8 @@ class Sketch:
         nodes = structure.get("nodes")
         place = {node["id"]: v for v, node in enumerate(nodes)} if isinstance(nodes, list) else {}
         ordered = sorted(labels, key=lambda label: (place.get(label, 0), label))
-        release = rebuild(form, Records.of([label] for label in ordered), structure)
-        known = form_of(release).records(release)
+        release = rebuild(form, LabelledRows.of([label] for label in ordered), structure)
+        known = release.data_rows()
         at = {known.labels[item]: item for item in known.items.tolist()}
         numbers = np.array([at[label] for label in sorted(labels)], dtype=np.int32)
         return cls(release=release, numbers=numbers)
@@ -133,7 +132,7 @@ class Sketch:
         added = not isinstance(release, GeneralizedRelease) or (whole and release.whole)
         offsets = batch.offsets
         if added:
-            everything = form_of(release).records(release).items
+            everything = release.data_rows().items
             items = np.concatenate([everything, items])
             offsets = np.concatenate([[0], offsets + len(everything)])
         width = len(self.numbers) if tree is None else len(tree)
@@ -174,7 +173,7 @@ class DistributedRelease:
         if release.form == "disassociated":
             return cls(published=DistributedChunks.from_release(release, engine), sketch=None)  # type: ignore[arg-type]
         sketch = Sketch.of(release)
-        stored = form_of(release).records(release)
+        stored = release.data_rows()
         used, items = np.unique(stored.items, return_inverse=True)
         labels = [stored.labels[i] for i in used.tolist()]
         table = TransactionTable.from_csr(stored.offsets, items, labels, bags=True)

@@ -13,10 +13,10 @@ from setveil import __version__
 from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
 from setveil.release.chunk_blocks import COLUMNS, NAMED
+from setveil.release.data_file import PARTS, content_blocks, remove
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.manifest import Manifest, describe_tree
-from setveil.release.parts import PARTS, content_blocks, remove
 from setveil.release.store import parts_written
 from setveil.spark.batches import map_batches
 from setveil.spark.chunks import DistributedChunks

@@ -14,10 +14,9 @@ from setveil.engine.spark import spoken_errors
 from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.shown_items import shown_items
 from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
+from setveil.release.data_file import LabelledRows, content_blocks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.forms import rebuild
-from setveil.release.parts import content_blocks
-from setveil.release.records import Records
 from setveil.release.store import load_manifest, load_release
 from setveil.release.views import published_rows
 from setveil.spark.batches import fold
@@ -99,7 +98,7 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
     if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
         place = {str(node.get("id")): v for v, node in enumerate(nodes)}
     order = sorted(table.vocabulary.names, key=lambda label: (place.get(label, 0), label))
-    sample = rebuild(manifest.form, Records.of([label] for label in order), manifest.structure)
+    sample = rebuild(manifest.form, LabelledRows.of([label] for label in order), manifest.structure)
     return OpenedRelease(table, _shape(sample, order), sample)
 
 

@@ -4,7 +4,7 @@ Each function returns the rows of a data file and the structure of a manifest. T
 draws the same.
 """
 
-from setveil.release.set_labels import written
+from setveil.release.set_generalized import written
 from setveil.release.shared import DIGITS, PRIME, blocks_of, value_at
 
 POOL = ("HIV", "flu", "gout", "tea", "rash", "ache")

@@ -25,7 +25,7 @@ from setveil.guarantee import (
     SupportConstraints,
 )
 from setveil.release import deal
-from setveil.release.set_labels import members_of
+from setveil.release.set_generalized import members_of
 
 COUNT = 100_000
 SHARES = ("0.2", "1/3", "0.4", "1/2", "0.6", "2/3", "3/4", "1")

@@ -18,7 +18,7 @@ from tests.reference import rho as rho_reference
 from setveil.core.errors import NotApplicable
 from setveil.guarantee import KAnonymity, Verdict
 from setveil.release import forms
-from setveil.release.set_labels import members_of
+from setveil.release.set_generalized import members_of
 
 SHARE = 0.003
 

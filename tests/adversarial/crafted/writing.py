@@ -3,10 +3,9 @@
 import hashlib
 import json
 
-from setveil.release.encoding import decode, encode
+from setveil.release.data_file import LabelledRows, decode, encode
 from setveil.release.forms import rebuild
 from setveil.release.manifest import Manifest
-from setveil.release.records import Records
 from setveil.release.store import write
 
 
@@ -14,7 +13,7 @@ def crafted(form, rows, structure, *, promise=None, records=None, ending="jsonl"
     """Return a manifest and the content of a data file that belong together."""
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     if ending != "jsonl":
-        data = encode(Records.of(rows), ending)
+        data = encode(LabelledRows.of(rows), ending)
     digest = hashlib.sha256(data).hexdigest()
     manifest = Manifest(
         form=form,

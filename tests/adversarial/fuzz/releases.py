@@ -24,8 +24,6 @@ from setveil.core.errors import SetveilError
 from setveil.core.registry import find
 from setveil.guarantee import from_manifest
 from setveil.measure.summary import measure_all
-from setveil.release.content import content_of
-from setveil.release.fingerprint import fingerprint
 from setveil.release.manifest import _digest
 from setveil.release.store import MANIFEST, load_manifest, load_release, save
 
@@ -271,8 +269,8 @@ def use(folder: Path, case: Case) -> None:
     "".join(item for row in rows for item in row).encode()
     release.to_frame()
     repr(release).encode()
-    fingerprint(release)
-    json.dumps(content_of(release).as_dict(), allow_nan=False).encode()
+    release.fingerprint()
+    json.dumps(release.content().as_dict(), allow_nan=False).encode()
     if manifest.promise is not None:
         _refusable(lambda: _checked(manifest, release))
     made = anonymized(case.options["method"])

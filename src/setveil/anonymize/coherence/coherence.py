@@ -11,6 +11,7 @@ import numpy as np
 from setveil.anonymize.base import MethodRole, check_enough, check_sensitive
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
 from setveil.anonymize.km.recoding import shortened
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError, InputError
 from setveil.core.literature import XU_2008
 from setveil.core.params import count, group_size, share
@@ -18,7 +19,6 @@ from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
 from setveil.guarantee import coherence as promised
 from setveil.release.base import Anonymization, Step
-from setveil.release.rows import distinct_in_rows
 from setveil.release.suppressed import publish_suppressed
 
 if TYPE_CHECKING:

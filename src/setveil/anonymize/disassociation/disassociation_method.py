@@ -21,7 +21,7 @@ from setveil.core.params import Count, count, declare, flag, group_size
 from setveil.engine import Local
 from setveil.kernels.vertical_partition import TERM_CHUNK
 from setveil.release.base import Anonymization, Step
-from setveil.release.disassociating import Plan, publish_disassociated
+from setveil.release.chunk_plan import Plan, publish_disassociated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

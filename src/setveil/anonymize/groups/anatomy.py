@@ -13,7 +13,7 @@ from setveil.core.registry import register
 from setveil.core.table import take_rows
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.release.base import Anonymization
-from setveil.release.grouping import publish_grouped
+from setveil.release.grouped import publish_grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,7 +11,7 @@ from setveil.core.literature import GHINITA_2008
 from setveil.core.registry import register
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.release.base import Anonymization
-from setveil.release.grouping import publish_grouped
+from setveil.release.grouped import publish_grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

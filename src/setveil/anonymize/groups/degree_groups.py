@@ -13,7 +13,7 @@ from setveil.core.params import checked, count, group_size
 from setveil.core.table import canonical_order, take_rows
 from setveil.core.words import some
 from setveil.release.base import Step
-from setveil.release.grouping import split_rows
+from setveil.release.group_parts import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

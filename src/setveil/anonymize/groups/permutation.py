@@ -9,7 +9,7 @@ from setveil.anonymize.groups.degree_groups import BandMethod, band_groups_of, s
 from setveil.core.registry import register
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.release.base import Anonymization
-from setveil.release.grouping import deal, publish_grouped
+from setveil.release.grouped import deal, publish_grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ import numpy as np
 
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
 from setveil.anonymize.km.cut_kernels import rest_is_frequent, rows_of_split
-from setveil.release.rows import distinct_in_rows
+from setveil.core.csr import distinct_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ import numpy as np
 
 from setveil.anonymize.km.apriori_km import Records, solve_parts, whole_cost
 from setveil.anonymize.km.recoding import KmMethod, image_of, recodable_rows, shortened
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2011
 from setveil.core.params import count
@@ -18,7 +19,6 @@ from setveil.core.table import take_rows
 from setveil.engine import Local
 from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
-from setveil.release.rows import distinct_in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

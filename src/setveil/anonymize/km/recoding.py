@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.params import count, group_size
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.release.base import Step
-from setveil.release.recoded import publish_recoded
-from setveil.release.rows import distinct_in_rows
+from setveil.release.generalized import publish_recoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

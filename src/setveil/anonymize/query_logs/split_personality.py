@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
+from setveil.core.csr import distinct_in_rows
 from setveil.core.params import count, group_size
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable, canonical_order, take_rows
 from setveil.release.base import Anonymization, Key, Step
-from setveil.release.rows import distinct_in_rows
 from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.base import MethodRole, check_enough
 from setveil.anonymize.query_logs.secret import chosen_secret, tag_of
+from setveil.core.csr import occurring
 from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 from setveil.release.encoded import publish_encoded
-from setveil.release.rows import occurring
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
+from setveil.core.csr import distinct_in_rows, occurring
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.core.literature import EVFIMIEVSKI_2002
 from setveil.core.params import share, text
@@ -19,7 +20,6 @@ from setveil.core.words import some
 from setveil.release.base import Anonymization, Key, Step
 from setveil.release.item_channel import ItemChannel
 from setveil.release.perturbed import publish_perturbed
-from setveil.release.rows import distinct_in_rows, occurring
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from setveil.anonymize.rho.association_rules import ItemRows
 from setveil.core.errors import InputError
 from setveil.core.words import some
 from setveil.release.base import Step
-from setveil.release.recoded import publish_recoded
+from setveil.release.generalized import publish_recoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.csr import occurring, renumbered
 from setveil.core.errors import ParameterError
 from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, take_rows
 from setveil.release.base import Key
@@ -18,7 +19,6 @@ from setveil.release.chunk_order import (
     rows_within,
 )
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.rows import occurring, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,20 +1,92 @@
-"""What must hold for the arrays of a grouped release, and the order of its groups."""
+"""The parts of groups: ordinary rows, sensitive parts, their order, and what must hold of them."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from setveil.release.rows import neighbour_order
+from setveil.core.csr import distinct_in_rows, neighbour_order
+from setveil.core.table import TransactionTable, canonical_order, take_rows
 
 if TYPE_CHECKING:
     from setveil.core.table import Int32Array, Int64Array
     from setveil.release.grouped import GroupedRelease
 
     Rows = tuple[Int64Array, Int32Array]
-    Parts = tuple[Int64Array, Int64Array, Int32Array, Int64Array]
+    AnyParts = tuple[Int64Array, Int64Array, Int32Array, Int64Array]
+
+
+class Parts(NamedTuple):
+    """The sensitive parts of groups: where each group's begin, what they hold, how often."""
+
+    starts: Int64Array
+    offsets: Int64Array
+    items: Int32Array
+    counts: Int64Array
+
+
+def split_rows(
+    table: TransactionTable, sensitive: npt.NDArray[np.bool_]
+) -> tuple[tuple[Int64Array, Int32Array], tuple[Int64Array, Int32Array]]:
+    """Return the ordinary and the sensitive items of each record, each once, as compressed rows.
+
+    >>> table = TransactionTable.from_rows([["flu", "wine"], ["wine"]])
+    >>> ordinary, secret = split_rows(table, np.array([True, False]))
+    >>> ordinary[0].tolist(), secret[0].tolist(), secret[1].tolist()
+    ([0, 1, 2], [0, 1, 1], [0])
+    """
+    hidden = sensitive[table.items]
+    split = []
+    for chosen in (~hidden, hidden):
+        offsets = np.concatenate([[0], np.cumsum(chosen)])[table.offsets]
+        split.append(distinct_in_rows(offsets, table.items[chosen]))
+    return split[0], split[1]
+
+
+def parts_by_group(
+    group: Int64Array, n_groups: int, secret: tuple[Int64Array, Int32Array], *, whole: bool
+) -> tuple[Parts, Int64Array]:
+    """Return the parts of each group in canonical order, and for each record its part, or -1.
+
+    Where items are counted one by one, no record has a part.
+
+    >>> rows = np.array([0, 1, 1, 2]), np.array([5, 5], dtype=np.int32)
+    >>> parts, part_of = parts_by_group(np.array([0, 0, 1]), 2, rows, whole=True)
+    >>> parts.starts.tolist(), parts.counts.tolist(), part_of.tolist()
+    ([0, 1, 2], [1, 1], [0, -1, 1])
+    """
+    offsets, items = secret
+    lengths = np.diff(offsets)
+    part_of = np.full(len(lengths), -1, dtype=np.int64)
+    if whole:
+        filled = np.flatnonzero(lengths)
+        kind, offsets, items = _kinds(*take_rows(offsets, items, filled))
+        group = group[filled]
+    else:  # a kind for each item, whose number it is
+        group = np.repeat(group, lengths)
+        kind = items.astype(np.int64)
+        n_items = int(items.max(initial=-1)) + 1
+        offsets, items = np.arange(n_items + 1), np.arange(n_items, dtype=np.int32)
+    width = np.int64(max(len(offsets) - 1, 1))
+    pairs, place, counts = np.unique(group * width + kind, return_inverse=True, return_counts=True)
+    if whole:
+        part_of[filled] = place
+    starts = np.searchsorted(pairs, np.arange(n_groups + 1) * width)
+    return Parts(starts, *take_rows(offsets, items, pairs % width), counts), part_of
+
+
+def _kinds(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array, Int64Array, Int32Array]:
+    """Return for each row its place among the distinct rows, and those in canonical order."""
+    order = canonical_order(offsets, items)
+    sorted_rows = take_rows(offsets, items, order)
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = neighbour_order(*sorted_rows) != 0
+    kind = np.empty(len(order), dtype=np.int64)
+    kind[order] = np.cumsum(fresh) - 1
+    return kind, *take_rows(*sorted_rows, np.flatnonzero(fresh))
 
 
 def first_fault(release: GroupedRelease) -> str | None:
@@ -142,7 +214,7 @@ def _bad_deal(release: GroupedRelease) -> str | None:
     return None
 
 
-def group_keys(starts: Int64Array, rows: Rows, parts: Parts) -> list[bytes]:
+def group_keys(starts: Int64Array, rows: Rows, parts: AnyParts) -> list[bytes]:
     """Return for each group a text of bytes by which groups are sorted: larger ones first.
 
     Groups of the same size go by their records, then by their sensitive parts: by content alone.

@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with Python 3.11 (or newer), venv, pip and make:
 #   make demo    install into .venv, run the demonstration, print the path of its report
-#   make test    install what the tests need, run them
+#   make test    install what the tests need, run those of a few minutes
 # Everything lives in .venv. A stamp is written there only after pip has succeeded, so an
 # interrupted installation is taken up again and a finished one is not repeated.
 
@@ -29,7 +29,7 @@ ifneq ($(wildcard $(PEERS)/.installed),)
 export SETVEIL_PEERS ?= $(abspath $(PEERS))/bin/python
 endif
 
-.PHONY: help demo docs screenshots peers test test-all test-cluster check format bench bench-small experiments figures clean
+.PHONY: help demo docs screenshots peers test test-ci test-all coverage test-cluster check format bench bench-small experiments figures clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,8 +66,12 @@ screenshots: $(VENV)/.installed ## run the demonstration and take the picture of
 	@$(BIN)/setveil demo --quiet > /dev/null || test $$? -eq 4
 	@$(BIN)/python -m website.screenshots setveil-demo
 
-test: $(VENV)/.installed-test $(VENV)/.installed-docs ## install what tests need, run all but the slow ones
-	@$(PYTEST) -m "not slow"
+# Three tiers; tests/tiers.py says how a test gets into which. Each leaves its durations in build/.
+test: $(VENV)/.installed-test $(VENV)/.installed-docs ## the tests of a few minutes: all but the long ones, few examples each
+	@$(PYTEST) -m "not slow and not long" --hypothesis-profile quick --junitxml build/test.xml
+
+test-ci: $(VENV)/.installed-test $(VENV)/.installed-docs ## what CI runs: the long tests too, all examples; up to 45 minutes
+	@$(PYTEST) -m "not slow" --junitxml build/test-ci.xml
 
 $(PEERS)/.installed: pyproject.toml
 	@echo "installing what our checks are compared with ..."
@@ -76,10 +80,13 @@ $(PEERS)/.installed: pyproject.toml
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --group peers
 	@touch $@
 
-peers: $(PEERS)/.installed ## install pycanon and OpenDP beside it; `make test` then compares with them
+peers: $(PEERS)/.installed ## install pycanon and OpenDP beside it; `make test-ci` then compares with them
 
-test-all: $(VENV)/.installed-test $(VENV)/.installed-docs ## run every test, the slow ones too
-	@$(PYTEST)
+coverage: $(VENV)/.installed-coverage $(VENV)/.installed-test $(VENV)/.installed-docs ## which lines of src the tests of `make test` run
+	@$(PYTEST) -m "not slow and not long" --hypothesis-profile quick --cov --cov-report json:build/coverage.json --cov-report term:skip-covered
+
+test-all: $(VENV)/.installed-test $(VENV)/.installed-docs ## every test, the campaigns of many thousand cases too; hours
+	@$(PYTEST) --junitxml build/test-all.xml
 
 test-cluster: $(VENV)/.installed-test ## start a Spark cluster, kill some of it, compare; interrupt a job
 	@$(BIN)/python -m pytest -q tests/spark/test_cluster.py tests/spark/test_interrupts.py -k "20000 or interrupt"

@@ -32,6 +32,7 @@ GROUPS = {
     "Budgets": "benchmarks.budgets",
     "Spark": "benchmarks.spark",
     "Command line": "benchmarks.commands",
+    "Tests": "benchmarks.suite",
 }
 
 
@@ -88,7 +89,9 @@ def main() -> int:
         if group.lower() in (chosen.only or ()) or (
             chosen.only is None and not (chosen.small and group in LONG)
         ):
-            results[group] = importlib.import_module(module).run(small=chosen.small)
+            rows = importlib.import_module(module).run(small=chosen.small)
+            if rows:
+                results[group] = rows
     print(page(results, small=chosen.small))
     if chosen.write:
         there = chosen.write.read_text(encoding="utf-8") if chosen.write.exists() else ""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+from tests import tiers
 
 settings.register_profile(
     "setveil",
@@ -47,8 +48,16 @@ def pytest_itemcollected(item):
         )
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(items):
-    """Put tests on Spark first: pytest-xdist gives the first eighth to one of two processes."""
+    """Mark long tests, and put those on Spark first.
+
+    pytest-xdist gives the first eighth to one of two processes: there is one session of Spark.
+    """
+    long_tests = set(tiers.listed())
+    for item in items:
+        if tiers.is_long(item.nodeid, long_tests):
+            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 

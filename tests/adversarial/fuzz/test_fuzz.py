@@ -11,7 +11,7 @@ from tests.adversarial.fuzz import campaign
 from tests.adversarial.fuzz.targets import TARGETS
 
 FEW = {"readers": 1_000, "audits": 200}
-"""Inputs of each target in `make test`; 300 of the others."""
+"""Inputs of each target in `make test-ci`; 300 of the others."""
 
 
 def check(figures, target, count):

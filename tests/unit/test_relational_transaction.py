@@ -10,7 +10,7 @@ from setveil import Taxonomy
 from setveil.anonymize import AprioriKm, Clump
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.tabular.checks import KKmAnonymity
-from setveil.tabular.columns import item_sets, joined
+from setveil.tabular.columns import item_sets, join_items
 from setveil.tabular.relational_transaction import relational_transaction
 
 TREE = {"a": "A", "b": "A", "c": "B", "d": "B", "e": "B", "A": "R", "B": "R"}
@@ -115,7 +115,7 @@ def test_texts_lists_and_pandas_are_alike():
     frame = some_people(random.Random(7), 30).with_columns(
         pl.col("visits").fill_null([]).list.sort()
     )
-    texts = frame.with_columns(pl.Series("visits", joined(item_sets(frame["visits"]))))
+    texts = frame.with_columns(pl.Series("visits", join_items(item_sets(frame["visits"]))))
     one, two, three = (
         relational_transaction(each, quasi=["age"], items="visits", k=3).frame
         for each in (frame, texts, texts.to_pandas())
@@ -154,4 +154,4 @@ def test_refusals():
     with pytest.raises(InputError, match="no columns are called 'drugs'"):
         relational_transaction(frame, quasi=["age"], items="drugs", k=2)
     with pytest.raises(InputError, match="separates items"):
-        joined([["a|b"]])
+        join_items([["a|b"]])

@@ -208,8 +208,8 @@ def _scheme(
 
 def _publish(job: TableJob, name: str, done: Any, *, rows_before: int) -> None:
     """Check the table by itself, write it, and say what it promises."""
+    from setveil.core.words import plural
     from setveil.tabular.check_anonymity import KAnonymity
-    from setveil.tabular.classes import many
 
     promise = KAnonymity(quasi=done.quasi, k=done.k)
     verdict = promise.check(done.frame)
@@ -218,11 +218,11 @@ def _publish(job: TableJob, name: str, done: Any, *, rows_before: int) -> None:
         raise typer.Exit(VIOLATED)
     write_output(done.frame, job.out)
     classes = len(set(done.classes.tolist()))
-    rows = many(len(done), "row")
+    rows = plural(len(done), "row")
     job.tell(
         name,
         [
-            f"{job.out}: {rows} in {many(classes, 'class', 'classes')} by {name}",
+            f"{job.out}: {rows} in {plural(classes, 'class', 'classes')} by {name}",
             *(f"note: {note}" for note in done.notes),
         ],
         promise.describe(),
@@ -468,9 +468,9 @@ def _flat(frame: Any, items: str) -> Any:
     """Return the table with the items of a row in one text, as a CSV file can hold them."""
     import polars as pl
 
-    from setveil.tabular.columns import joined
+    from setveil.tabular.columns import join_items
 
-    return frame.with_columns(pl.Series(items, joined(frame[items].to_list()), dtype=pl.String))
+    return frame.with_columns(pl.Series(items, join_items(frame[items].to_list()), dtype=pl.String))
 
 
 # --- the group ----------------------------------------------------------------------------------

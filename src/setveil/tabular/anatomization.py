@@ -10,10 +10,9 @@ import numpy as np
 
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.params import check_whole
-from setveil.core.table import frozen
 from setveil.io.frames import as_polars
 from setveil.tabular.columns import distinct_values, is_number, plain_kind, whole_table
-from setveil.tabular.recoding import by_content, content_ranks
+from setveil.tabular.recoding import PublishedRows, content_order, content_ranks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +27,7 @@ COUNT = "count"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Anatomized:
+class Anatomized(PublishedRows):
     """Two tables that are published instead of one.
 
     Parameters
@@ -46,17 +45,10 @@ class Anatomized:
     quasi: pl.DataFrame
     sensitive: pl.DataFrame
     l: int
-    key: Int64Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", frozen(self.key, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.key)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Permuted:
+class Permuted(PublishedRows):
     """A table whose sensitive column was shuffled within groups.
 
     Parameters
@@ -74,13 +66,6 @@ class Permuted:
     frame: pl.DataFrame
     l: int
     spread: float
-    key: Int64Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", frozen(self.key, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.key)
 
 
 def anatomize(
@@ -137,7 +122,7 @@ def anatomize(
     rest = table.drop(sensitive)
     numbers = _numbered(group_of, content_ranks(rest), content_ranks(table.select(sensitive)))
     rows = rest.with_columns(pl.Series(GROUP, numbers))
-    key = by_content(rows)
+    key = content_order(rows)
     values = pl.DataFrame([pl.Series(GROUP, numbers), table[sensitive]])
     counted = values.group_by(values.columns).len(COUNT).sort(values.columns)
     return Anatomized(quasi=rows[key.tolist()], sensitive=counted, l=l, key=order[key])
@@ -190,7 +175,7 @@ def permute(
     """
     import polars as pl
 
-    generator = np.random.default_rng() if rng is None else rng
+    generator = np.random.default_rng(rng)
     if not is_number(spread) or not 0 <= spread < float("inf"):
         raise ParameterError(f"spread is {spread!r}", fix="use a number of at least 0")
     table, order, group_of = _grouped(frame, sensitive, l, generator)
@@ -200,7 +185,7 @@ def permute(
     mixed = table.with_columns(table[sensitive][shuffled.tolist()].alias(sensitive))
     rest = content_ranks(table.drop(sensitive))
     changed = mixed.with_columns(pl.Series(GROUP, _numbered(group_of, rest, content_ranks(mixed))))
-    key = by_content(changed.select(GROUP, *table.columns))
+    key = content_order(changed.select(GROUP, *table.columns))
     return Permuted(frame=changed[key.tolist()], l=l, spread=float(spread), key=order[key])
 
 
@@ -241,9 +226,9 @@ def _grouped(
             if largest > 1
             else "no l helps: a value that most rows have is known of most people",
         )
-    generator = np.random.default_rng() if rng is None else rng
+    generator = np.random.default_rng(rng)
     # Drawn from the sorted rows, so that the input's order leaves no trace.
-    order = by_content(table)
+    order = content_order(table)
     drawn = generator.permutation(len(table))
     offsets = np.arange(len(table) + 1)
     group_of = np.empty(len(table), dtype=np.int64)

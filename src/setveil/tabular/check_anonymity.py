@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.quantities import share_as_json
+from setveil.core.params import checked, count, share, text
 from setveil.core.table import TransactionTable
+from setveil.core.words import plural
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.guarantee.thresholds import exact_share
 from setveil.io.frames import as_polars
 from setveil.tabular.classes import (
-    answered,
+    Check,
+    ClassCheck,
+    class_count,
+    class_label,
     class_sizes,
     exact_columns,
-    many,
     named_columns,
+    of_classes,
     plain_row,
     sensitive_column,
-    shown,
-    whole,
-    witness,
+    verdict_of,
 )
 from setveil.tabular.columns import item_sets
 
@@ -31,12 +32,10 @@ if TYPE_CHECKING:
     from setveil.core.table import Frame
     from setveil.tabular.classes import Row
 
-QUASI = field(metadata={"doc": "columns that somebody may know of a person"})
-SENSITIVE = field(metadata={"doc": "column that must not be inferred"})
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class KAnonymity:
+class KAnonymity(ClassCheck):
     """Every row is like at least k - 1 others in the columns that may be known.
 
     Parameters
@@ -61,28 +60,22 @@ class KAnonymity:
     L. Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    k: int = field(default=5, metadata={"doc": "least number of rows of a class"})
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        whole("k", self.k)
+    k: int = count(5, doc="least number of rows of a class")
 
     def check(self, frame: Frame) -> Verdict:
         """Count equal rows; witnesses are the small classes, smallest first."""
         sizes = class_sizes(frame, self.quasi)
         bad = [
-            (size, witness(shown(self.quasi, row), size, f"at least {self.k} rows"))
+            (size, self.witness(row, size, f"at least {self.k} rows"))
             for row, size in sizes.items()
             if size < self.k
         ]
         least = min(sizes.values(), default=0)
-        return answered(
+        return verdict_of(
             rows=sum(sizes.values()),
-            kept=f"the smallest of {many(len(sizes), 'class', 'classes')} has {many(least, 'row')}",
-            broken=f"{len(bad):,} of {many(len(sizes), 'class', 'classes')} "
-            f"{'has' if len(bad) == 1 else 'have'} fewer than {many(self.k, 'row')}, "
-            f"the smallest {least:,}",
+            kept=f"the smallest of {class_count(len(sizes))} has {plural(least, 'row')}",
+            broken=f"{of_classes(len(bad), len(sizes), 'has', 'have')} fewer than "
+            f"{plural(self.k, 'row')}, the smallest {least:,}",
             bad=bad,
         )
 
@@ -94,13 +87,10 @@ class KAnonymity:
         """
         return f"every row is like at least {self.k - 1} others in {', '.join(self.quasi)}"
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {"quasi": list(self.quasi), "k": self.k}
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class XYAnonymity:
+class XYAnonymity(Check):
     """Every class on the columns X goes with at least k different values on the columns Y.
 
     Where a person has several rows, k equal rows may be one person: with the person's number as
@@ -129,16 +119,15 @@ class XYAnonymity:
     K. Wang, B. C. M. Fung: Anonymizing sequential releases, KDD 2006.
     """
 
-    x: tuple[str, ...] = field(metadata={"doc": "columns that somebody may know"})
-    y: tuple[str, ...] = field(metadata={"doc": "columns whose different values are counted"})
-    k: int = field(default=5, metadata={"doc": "least number of different values"})
+    x: tuple[str, ...] = text(doc="columns that somebody may know")
+    y: tuple[str, ...] = text(doc="columns whose different values are counted")
+    k: int = count(5, doc="least number of different values")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", named_columns("x", self.x))
         object.__setattr__(self, "y", named_columns("y", self.y))
         for column in self.y:
             sensitive_column(column, self.x)
-        whole("k", self.k)
 
     def check(self, frame: Frame) -> Verdict:
         """Count the different values on Y; witnesses are the classes with fewest."""
@@ -148,17 +137,24 @@ class XYAnonymity:
             known = row[: len(self.x)]
             values[known] = values.get(known, 0) + 1
         bad = [
-            (found, witness(shown(self.x, row), found, f"at least {self.k} values of {self._y}"))
+            (
+                found,
+                Witness(
+                    items=class_label(self.x, row),
+                    support=found,
+                    required=f"at least {self.k} values of {self._y}",
+                ),
+            )
             for row, found in values.items()
             if found < self.k
         ]
         least = min(values.values(), default=0)
-        classes = many(len(values), "class", "classes")
-        return answered(
+        return verdict_of(
             rows=sum(counts.values()),
-            kept=f"each of {classes} goes with at least {many(least, 'value')} of {self._y}",
-            broken=f"{len(bad):,} of {classes} {'goes' if len(bad) == 1 else 'go'} with fewer "
-            f"than {many(self.k, 'value')} of {self._y}, the worst with {least:,}",
+            kept=f"each of {class_count(len(values))} goes with at least {plural(least, 'value')} "
+            f"of {self._y}",
+            broken=f"{of_classes(len(bad), len(values), 'goes', 'go')} with fewer than "
+            f"{plural(self.k, 'value')} of {self._y}, the worst with {least:,}",
             bad=bad,
         )
 
@@ -174,13 +170,10 @@ class XYAnonymity:
         """
         return f"every class on {', '.join(self.x)} goes with at least {self.k} values of {self._y}"
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {"x": list(self.x), "y": list(self.y), "k": self.k}
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class DeltaPresence:
+class DeltaPresence(ClassCheck):
     """Nobody can tell whether a person of a public table is in the release, up to two bounds.
 
     The public table lists everybody who might be in the release, in the same (generalized) terms:
@@ -214,16 +207,11 @@ class DeltaPresence:
     SIGMOD 2007.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    low: Fraction = field(default=Fraction(0), metadata={"doc": "least chance of being there"})
-    high: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "greatest chance of being there"}
-    )
+    low: Fraction = share(Fraction(0), doc="least chance of being there")
+    high: Fraction = share(Fraction(1, 2), doc="greatest chance of being there")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        object.__setattr__(self, "low", exact_share("low", self.low))
-        object.__setattr__(self, "high", exact_share("high", self.high))
+        super().__post_init__()
         if self.low > self.high:
             raise ParameterError(
                 f"low is {self.low} and high is {self.high}", fix="use low of at most high"
@@ -233,11 +221,11 @@ class DeltaPresence:
         """Compare the classes of the release and the public table; witnesses: chances outside."""
         everybody = class_sizes(public, self.quasi)
         present = class_sizes(frame, self.quasi)
-        for row, count in present.items():
-            if count > everybody.get(row, 0):
+        for row, rows in present.items():
+            if rows > everybody.get(row, 0):
                 raise InputError(
-                    f"the release has {many(count, 'row')} with "
-                    f"{', '.join(shown(self.quasi, row))}, the public table "
+                    f"the release has {plural(rows, 'row')} with "
+                    f"{', '.join(class_label(self.quasi, row))}, the public table "
                     f"{everybody.get(row, 0):,}",
                     fix="the public table must list everybody, in the same terms as the release",
                 )
@@ -247,15 +235,14 @@ class DeltaPresence:
             off = max(self.low - chance, chance - self.high)
             if off > 0:
                 required = f"a chance between {self.low} and {self.high}, not {chance}"
-                bad.append((-off, witness(shown(self.quasi, row), size, required, None, chance)))
+                bad.append((-off, self.witness(row, size, required, None, chance)))
                 outside.append((off, chance))
-        classes = many(len(everybody), "class", "classes")
         farthest = max(outside)[1] if outside else ""
-        return answered(
+        return verdict_of(
             rows=sum(everybody.values()),
-            kept=f"in each of {classes} the chance to be there is between {self.low} and "
-            f"{self.high}",
-            broken=f"{len(bad):,} of {classes} {'is' if len(bad) == 1 else 'are'} outside "
+            kept=f"in each of {class_count(len(everybody))} the chance to be there is between "
+            f"{self.low} and {self.high}",
+            broken=f"{of_classes(len(bad), len(everybody), 'is', 'are')} outside "
             f"{self.low} to {self.high}, the farthest {farthest}",
             bad=bad,
         )
@@ -271,17 +258,10 @@ class DeltaPresence:
             f"between {self.low} and {self.high}"
         )
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {
-            "quasi": list(self.quasi),
-            "low": share_as_json(self.low),
-            "high": share_as_json(self.high),
-        }
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class KKmAnonymity:
+class KKmAnonymity(ClassCheck):
     """Whoever knows the plain columns of a person and up to m items faces k rows.
 
     Every class on the plain columns has at least k rows, and within each class every set of at
@@ -317,16 +297,13 @@ class KKmAnonymity:
     and transaction attributes, ECML PKDD 2013.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    items: str = field(metadata={"doc": "the set-valued column"})
-    k: int = field(default=5, metadata={"doc": "least number of rows"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
+    items: str = text(doc="the set-valued column")
+    k: int = count(5, doc="least number of rows")
+    m: int = count(2, doc="greatest number of items someone may know")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
+        super().__post_init__()
         sensitive_column(self.items, self.quasi, name="items")
-        whole("k", self.k)
-        whole("m", self.m)
 
     def check(self, frame: Frame) -> Verdict:
         """Count rows of classes, and sets of items in each; witnesses: small classes, rare sets."""
@@ -337,8 +314,7 @@ class KKmAnonymity:
             classes.setdefault(plain_row(row), []).append(items)
         small = [row for row, found in classes.items() if len(found) < self.k]
         bad: list[tuple[int, Witness]] = [
-            (-1, witness(shown(self.quasi, row), len(classes[row]), f"at least {self.k} rows"))
-            for row in small
+            (-1, self.witness(row, len(classes[row]), f"at least {self.k} rows")) for row in small
         ]
         judge, rare, unsure = KmAnonymity(k=self.k, m=self.m), 0, 0
         for row, found in classes.items():
@@ -348,36 +324,36 @@ class KKmAnonymity:
             bad += [
                 (each.support, self._rare(row, each)) for each in verdict.witnesses if verdict.exact
             ]
-        told = answered(
+        told = verdict_of(
             rows=len(sets),
-            kept=f"each of {many(len(classes), 'class', 'classes')} has at least {self.k} rows, "
-            f"and no set of at most {many(self.m, 'item')} is rare in one",
+            kept=f"each of {class_count(len(classes))} has at least {self.k} rows, "
+            f"and no set of at most {plural(self.m, 'item')} is rare in one",
             broken=self._broken(len(classes), len(small), rare, bad),
             bad=bad,
         )
         if bad or not unsure:
             return told
-        reason = f"in {unsure:,} of {many(len(classes), 'class', 'classes')} not all sets of items"
+        reason = f"in {unsure:,} of {class_count(len(classes))} not all sets of items"
         return Verdict(
             holds=True, exact=False, reason=f"{reason} could be counted", checked=len(sets)
         )
 
     def _rare(self, row: Row, found: Witness) -> Witness:
-        known = tuple(f"{self.items} has {item}" for item in found.items)
-        return witness((*shown(self.quasi, row), *known), found.support, f"at least {self.k} rows")
+        rare = self.witness(row, found.support, f"at least {self.k} rows")
+        known = (f"{self.items} has {item}" for item in found.items)
+        return replace(rare, items=(*rare.items, *known))
 
     def _broken(self, classes: int, small: int, rare: int, bad: list[tuple[int, Witness]]) -> str:
-        of = f"of {many(classes, 'class', 'classes')}"
         parts = []
         if small:
             parts.append(
-                f"{small:,} {of} {'has' if small == 1 else 'have'} fewer than {many(self.k, 'row')}"
+                f"{of_classes(small, classes, 'has', 'have')} fewer than {plural(self.k, 'row')}"
             )
         if rare:
             least = min(support for support, _ in bad if support >= 0)
             parts.append(
-                f"in {rare:,} {of} a set of at most {many(self.m, 'item')} is rare, the rarest in "
-                f"{many(least, 'row')}"
+                f"in {rare:,} of {class_count(classes)} a set of at most {plural(self.m, 'item')} "
+                f"is rare, the rarest in {plural(least, 'row')}"
             )
         return "; ".join(parts)
 
@@ -388,10 +364,6 @@ class KKmAnonymity:
         'who knows age and up to 2 items of visits of a person faces at least 5 rows'
         """
         return (
-            f"who knows {', '.join(self.quasi)} and up to {many(self.m, 'item')} of {self.items} "
-            f"of a person faces at least {many(self.k, 'row')}"
+            f"who knows {', '.join(self.quasi)} and up to {plural(self.m, 'item')} of {self.items} "
+            f"of a person faces at least {plural(self.k, 'row')}"
         )
-
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {"quasi": list(self.quasi), "items": self.items, "k": self.k, "m": self.m}

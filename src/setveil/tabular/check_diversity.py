@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.quantities import share_as_json, written_fraction
+from setveil.core.params import checked, count, share, text
+from setveil.core.taxonomy import Taxonomy  # noqa: TC001  (params_of reads annotations)
+from setveil.core.words import plural
 from setveil.guarantee.base import Verdict, Witness
-from setveil.guarantee.thresholds import exact_share
-from setveil.tabular.check_anonymity import QUASI, SENSITIVE
 from setveil.tabular.classes import (
-    answered,
+    SensitiveCheck,
+    class_count,
     class_values,
-    many,
-    named_columns,
+    of_classes,
     plain_columns,
-    sensitive_column,
-    shown,
-    whole,
-    witness,
+    verdict_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    import numpy.typing as npt
     import polars as pl
 
-    from setveil.core.table import Frame
-    from setveil.core.taxonomy import Taxonomy
+    from setveil.core.table import Frame, Int32Array
     from setveil.tabular.classes import Row
 
+    Whole = npt.NDArray[Any]  # 64 bits, or Python's numbers where sums would overflow
 
+
+@checked
 @dataclass(frozen=True, kw_only=True)
-class DistinctDiversity:
+class DistinctDiversity(SensitiveCheck):
     """Every class holds at least l different sensitive values.
 
     Parameters
@@ -65,14 +65,7 @@ class DistinctDiversity:
     k-anonymity, ICDE 2006.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    sensitive: str = SENSITIVE
-    l: int = field(default=2, metadata={"doc": "least number of different values"})
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        sensitive_column(self.sensitive, self.quasi)
-        whole("l", self.l)
+    l: int = count(2, doc="least number of different values")
 
     def check(self, frame: Frame) -> Verdict:
         """Count the values of each class; witnesses are the classes with fewest."""
@@ -81,23 +74,23 @@ class DistinctDiversity:
         bad = [
             (
                 len(counts),
-                witness(
-                    shown(self.quasi, row),
+                self.witness(
+                    row,
                     sum(counts.values()),
                     f"{required}, not {len(counts)}",
-                    *_only(self.sensitive, counts),
+                    *_most_frequent(self.sensitive, counts),
                 ),
             )
             for row, counts in found.items()
             if len(counts) < self.l
         ]
         least = min(map(len, found.values()), default=0)
-        classes = many(len(found), "class", "classes")
-        return answered(
-            rows=_rows(found.values()),
-            kept=f"each of {classes} holds at least {many(least, 'value')} of {self.sensitive}",
-            broken=f"{len(bad):,} of {classes} {'holds' if len(bad) == 1 else 'hold'} fewer than "
-            f"{many(self.l, 'value')} of {self.sensitive}, the worst {least:,}",
+        classes = class_count(len(found))
+        return verdict_of(
+            rows=_rows(found),
+            kept=f"each of {classes} holds at least {plural(least, 'value')} of {self.sensitive}",
+            broken=f"{of_classes(len(bad), len(found), 'holds', 'hold')} fewer than "
+            f"{plural(self.l, 'value')} of {self.sensitive}, the worst {least:,}",
             bad=bad,
         )
 
@@ -112,13 +105,10 @@ class DistinctDiversity:
             f"{self.sensitive}"
         )
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {"quasi": list(self.quasi), "sensitive": self.sensitive, "l": self.l}
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class EntropyDiversity:
+class EntropyDiversity(SensitiveCheck):
     """The entropy of the sensitive values of every class is at least log l.
 
     The comparison is exact: entropies that floating point cannot tell from log l are compared as
@@ -149,19 +139,9 @@ class EntropyDiversity:
     k-anonymity, ICDE 2006.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    sensitive: str = SENSITIVE
-    l: Fraction = field(
-        default=Fraction(2), metadata={"doc": "equal values that are as hard to guess"}
+    l: Fraction = share(
+        Fraction(2), least=1, most=None, doc="equal values that are as hard to guess"
     )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        sensitive_column(self.sensitive, self.quasi)
-        least = written_fraction(self.l)
-        if least is None or least < 1:
-            raise ParameterError(f"l is {self.l!r}", fix="use a number of at least 1")
-        object.__setattr__(self, "l", least)
 
     def check(self, frame: Frame) -> Verdict:
         """Compare the entropies; witnesses are the classes with least."""
@@ -176,14 +156,14 @@ class EntropyDiversity:
                 worth = perplexity(list(counts.values()))
                 short = f"{required}, not of {worth:.4g}"
                 rows = sum(counts.values())
-                given = _only(self.sensitive, counts)
-                bad.append((Fraction(worth), witness(shown(self.quasi, row), rows, short, *given)))
+                given = _most_frequent(self.sensitive, counts)
+                bad.append((Fraction(worth), self.witness(row, rows, short, *given)))
         worst = min((perplexity(list(c.values())) for c in found.values()), default=0.0)
-        classes = many(len(found), "class", "classes")
-        verdict = answered(
-            rows=_rows(found.values()),
+        classes = class_count(len(found))
+        verdict = verdict_of(
+            rows=_rows(found),
             kept=f"each of {classes} has the entropy of at least {worst:.4g} equal values",
-            broken=f"{len(bad):,} of {classes} {'is' if len(bad) == 1 else 'are'} below "
+            broken=f"{of_classes(len(bad), len(found), 'is', 'are')} below "
             f"{required}, the worst at that of {worst:.4g}",
             bad=bad,
         )
@@ -192,7 +172,7 @@ class EntropyDiversity:
         return Verdict(
             holds=True,
             exact=False,
-            reason=f"{many(open_classes, 'class', 'classes')} cannot be told from {required} "
+            reason=f"{class_count(open_classes)} cannot be told from {required} "
             "without numbers of millions of digits; the others reach it",
             checked=verdict.checked,
         )
@@ -208,17 +188,10 @@ class EntropyDiversity:
             f"least that of {self.l} equal values"
         )
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {
-            "quasi": list(self.quasi),
-            "sensitive": self.sensitive,
-            "l": share_as_json(self.l),
-        }
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class RecursiveDiversity:
+class RecursiveDiversity(SensitiveCheck):
     """In every class the most frequent value is less than c times as frequent as the rare ones.
 
     With the counts of a class in falling order r₁ ≥ … ≥ rₘ: r₁ < c (rₗ + … + rₘ). After l - 2
@@ -250,19 +223,8 @@ class RecursiveDiversity:
     k-anonymity, ICDE 2006.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    sensitive: str = SENSITIVE
-    c: Fraction = field(default=Fraction(2), metadata={"doc": "how many times as frequent"})
-    l: int = field(default=2, metadata={"doc": "first of the counts added up"})
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        sensitive_column(self.sensitive, self.quasi)
-        times = written_fraction(self.c)
-        if times is None or times <= 0:
-            raise ParameterError(f"c is {self.c!r}", fix="use a number above 0")
-        object.__setattr__(self, "c", times)
-        whole("l", self.l)
+    c: Fraction = share(Fraction(2), above=0, most=None, doc="how many times as frequent")
+    l: int = count(2, doc="first of the counts added up")
 
     def check(self, frame: Frame) -> Verdict:
         """Compare the counts; witnesses are the most uneven classes."""
@@ -278,16 +240,16 @@ class RecursiveDiversity:
             value = min((v for v in counts if counts[v] == most), key=str)
             given = f"{self.sensitive}={value}"
             required = f"{most} below {self.c} times {rest}"
-            share = Fraction(most, rows)
-            bad.append((evenness, witness(shown(self.quasi, row), rows, required, given, share)))
+            part = Fraction(most, rows)
+            bad.append((evenness, self.witness(row, rows, required, given, part)))
             worst = min(worst or (evenness, most, rest), (evenness, most, rest))
-        classes = many(len(found), "class", "classes")
+        classes = class_count(len(found))
         against = f"{worst[1]:,} against {self.c} times {worst[2]:,}" if worst else ""
-        return answered(
-            rows=_rows(found.values()),
+        return verdict_of(
+            rows=_rows(found),
             kept=f"in each of {classes} the most frequent value of {self.sensitive} has fewer than "
             f"{self.c} times the rows of all values but the {self.l - 1} most frequent",
-            broken=f"{len(bad):,} of {classes} {'is' if len(bad) == 1 else 'are'} too uneven, "
+            broken=f"{of_classes(len(bad), len(found), 'is', 'are')} too uneven, "
             f"the worst {against}",
             bad=bad,
         )
@@ -303,21 +265,12 @@ class RecursiveDiversity:
             f"recursively ({self.c},{self.l})-diverse"
         )
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {
-            "quasi": list(self.quasi),
-            "sensitive": self.sensitive,
-            "c": share_as_json(self.c),
-            "l": self.l,
-        }
+
+def _rows(found: Mapping[Row, Mapping[object, int]]) -> int:
+    return sum(sum(counts.values()) for counts in found.values())
 
 
-def _rows(classes: Iterable[dict[object, int]]) -> int:
-    return sum(sum(counts.values()) for counts in classes)
-
-
-def _only(sensitive: str, counts: dict[object, int]) -> tuple[str | None, Fraction | None]:
+def _most_frequent(sensitive: str, counts: dict[object, int]) -> tuple[str | None, Fraction | None]:
     """Return the most frequent value of a class and its share, the first of equal ones."""
     most = max(counts.values())
     value = min((v for v in counts if counts[v] == most), key=str)
@@ -366,8 +319,9 @@ NAMED = 5
 """So many values that never occur are named; of more it is said that there are more."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
-class AlphaKAnonymity:
+class AlphaKAnonymity(SensitiveCheck):
     """Classes of at least k rows, in which no sensitive value has a share above α.
 
     Parameters
@@ -400,45 +354,31 @@ class AlphaKAnonymity:
     privacy preserving data publishing, KDD 2006.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    sensitive: str = SENSITIVE
-    alpha: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "greatest share of a class with one value"}
-    )
-    k: int = field(default=5, metadata={"doc": "least number of rows of a class"})
-    values: tuple[str, ...] = field(
-        default=(), metadata={"doc": "sensitive values that are protected; all if none"}
-    )
+    alpha: Fraction = share(Fraction(1, 2), doc="greatest share of a class with one value")
+    k: int = count(5, doc="least number of rows of a class")
+    values: tuple[str, ...] = text((), doc="sensitive values that are protected; all if none")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        sensitive_column(self.sensitive, self.quasi)
-        object.__setattr__(self, "alpha", exact_share("alpha", self.alpha))
-        whole("k", self.k)
-        object.__setattr__(self, "values", _named(self.values))
+        super().__post_init__()
+        object.__setattr__(self, "values", _value_names(self.values))
 
     def check(self, frame: Frame) -> Verdict:
         """Count rows and values; witnesses are small classes and values that are too frequent."""
         found = class_values(frame, self.quasi, self.sensitive)
         sizes = {row: sum(counts.values()) for row, counts in found.items()}
         small = {row for row, size in sizes.items() if size < self.k}
-        meant, absent = _occurring(found, self.values)
-        sure, bad = _given_away(found, self.quasi, self.sensitive, self.alpha, meant)
-        bad += [
-            (-1, witness(shown(self.quasi, row), sizes[row], f"at least {self.k} rows"))
-            for row in small
-        ]
-        classes = many(len(found), "class", "classes")
+        sure, bad, absent = _given_away(self, found, self.alpha, self.values)
+        bad += [(-1, self.witness(row, sizes[row], f"at least {self.k} rows")) for row in small]
+        classes = class_count(len(found))
         parts = [f"{len(small):,} with fewer than {self.k} rows"] if small else []
         if sure:
             gives = "gives" if len(sure) == 1 else "give"
             parts.append(f"{len(sure):,} {gives} a value away with more than {self.alpha}")
-        broken = len(small | sure)
-        return answered(
+        return verdict_of(
             rows=sum(sizes.values()),
-            kept=f"each of {classes} has at least {many(min(sizes.values(), default=0), 'row')}, "
+            kept=f"each of {classes} has at least {plural(min(sizes.values(), default=0), 'row')}, "
             f"and no value a share above {self.alpha}{absent}",
-            broken=f"{broken:,} of {classes} {'is' if broken == 1 else 'are'} too small or too "
+            broken=f"{of_classes(len(small | sure), len(found), 'is', 'are')} too small or too "
             f"sure: {', '.join(parts)}{absent}",
             bad=bad,
         )
@@ -454,19 +394,10 @@ class AlphaKAnonymity:
             f"{self.sensitive} a share above {self.alpha}"
         )
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {
-            "quasi": list(self.quasi),
-            "sensitive": self.sensitive,
-            "alpha": share_as_json(self.alpha),
-            "k": self.k,
-            "values": list(self.values),
-        }
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class ConfidenceBounding:
+class ConfidenceBounding(SensitiveCheck):
     """No class gives a sensitive value away with a confidence above h.
 
     A privacy template ⟨X → s, h⟩ for each value s: among the rows of a class on X, the share of
@@ -502,32 +433,25 @@ class ConfidenceBounding:
     k-anonymization, KAIS 11(3), 2007.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    sensitive: str = SENSITIVE
-    h: Fraction = field(default=Fraction(1, 2), metadata={"doc": "greatest confidence"})
-    values: tuple[str, ...] = field(
-        default=(), metadata={"doc": "sensitive values that are protected; all if none"}
-    )
+    h: Fraction = share(Fraction(1, 2), doc="greatest confidence")
+    values: tuple[str, ...] = text((), doc="sensitive values that are protected; all if none")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        sensitive_column(self.sensitive, self.quasi)
-        object.__setattr__(self, "h", exact_share("h", self.h))
-        object.__setattr__(self, "values", _named(self.values))
+        super().__post_init__()
+        object.__setattr__(self, "values", _value_names(self.values))
 
     def check(self, frame: Frame) -> Verdict:
         """Compute the confidences; witnesses are the surest rules."""
         found = class_values(frame, self.quasi, self.sensitive)
-        meant, absent = _occurring(found, self.values)
-        sure, bad = _given_away(found, self.quasi, self.sensitive, self.h, meant)
-        classes = many(len(found), "class", "classes")
+        sure, bad, absent = _given_away(self, found, self.h, self.values)
+        classes = class_count(len(found))
         worst = min(bad, key=lambda each: (each[0], each[1].items))[1] if bad else None
         which = f"{worst.consequent} with {worst.confidence}" if worst else ""
-        return answered(
-            rows=sum(sum(counts.values()) for counts in found.values()),
+        return verdict_of(
+            rows=_rows(found),
             kept=f"no value of {self.sensitive} has a confidence above {self.h} in any of "
             f"{classes}{absent}",
-            broken=f"{len(sure):,} of {classes} {'gives' if len(sure) == 1 else 'give'} a value "
+            broken=f"{of_classes(len(sure), len(found), 'gives', 'give')} a value "
             f"of {self.sensitive} away, the worst {which}{absent}",
             bad=bad,
         )
@@ -543,23 +467,14 @@ class ConfidenceBounding:
             f"confidence above {self.h}"
         )
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {
-            "quasi": list(self.quasi),
-            "sensitive": self.sensitive,
-            "h": share_as_json(self.h),
-            "values": list(self.values),
-        }
 
-
-def _named(values: object) -> tuple[str, ...]:
+def _value_names(given: object) -> tuple[str, ...]:
     """Return the names of values, or say that they are no list of them."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ParameterError(
-            f"values is {values!r}", fix="give a list of values, also for a single one"
+            f"values is {given!r}", fix="give a list of values, also for a single one"
         )
-    return tuple(map(str, values))
+    return tuple(map(str, given))
 
 
 def _occurring(
@@ -593,33 +508,34 @@ def _number(text: str) -> Fraction | None:
 
 
 def _given_away(
+    check: SensitiveCheck,
     found: Mapping[Row, Mapping[object, int]],
-    quasi: Sequence[str],
-    sensitive: str,
     most: Fraction,
-    values: Collection[object] | None,
-) -> tuple[set[Row], list[tuple[Fraction | int, Witness]]]:
-    """Return the classes in which a value has a share above `most`, and the witnesses."""
+    names: Sequence[str],
+) -> tuple[set[Row], list[tuple[Fraction | int, Witness]], str]:
+    """Return the classes in which a value has a share above `most`, witnesses, and a remark."""
+    values, absent = _occurring(found, names)
     sure: set[Row] = set()
     bad: list[tuple[Fraction | int, Witness]] = []
     for row, counts in found.items():
         rows = sum(counts.values())
-        for value, count in counts.items():
-            share = Fraction(count, rows)
-            if share > most and (values is None or value in values):
+        for value, times in counts.items():
+            part = Fraction(times, rows)
+            if part > most and (values is None or value in values):
                 sure.add(row)
-                required = f"a share of at most {most}, not {share}"
-                given = f"{sensitive}={value}"
-                bad.append((-share, witness(shown(quasi, row), rows, required, given, share)))
-    return sure, bad
+                required = f"a share of at most {most}, not {part}"
+                given = f"{check.sensitive}={value}"
+                bad.append((-part, check.witness(row, rows, required, given, part)))
+    return sure, bad, absent
 
 
 DISTANCES = ("equal", "ordered", "hierarchical")
 """How far two sensitive values are apart, by name."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
-class TCloseness:
+class TCloseness(SensitiveCheck):
     """In every class the sensitive values are spread as in the whole table, up to t.
 
     The measure is the earth mover's distance: the least share of rows times the distance they
@@ -666,18 +582,12 @@ class TCloseness:
     ICDE 2007.
     """
 
-    quasi: tuple[str, ...] = QUASI
-    sensitive: str = SENSITIVE
-    t: Fraction = field(default=Fraction(1, 5), metadata={"doc": "greatest distance, 0 to 1"})
-    distance: str | None = field(
-        default=None, metadata={"doc": "equal, ordered or hierarchical; by the column if none"}
-    )
-    taxonomy: Taxonomy | None = field(default=None, metadata={"doc": "tree of the values"})
+    t: Fraction = share(Fraction(1, 5), doc="greatest distance, 0 to 1")
+    distance: str | None = text(None, doc="equal, ordered or hierarchical; by the column if none")
+    taxonomy: Taxonomy | None = text(None, doc="tree of the values")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
-        sensitive_column(self.sensitive, self.quasi)
-        object.__setattr__(self, "t", exact_share("t", self.t))
+        super().__post_init__()
         if self.distance is not None and self.distance not in DISTANCES:
             raise ParameterError(
                 f"distance is {self.distance!r}", fix=f"use one of {', '.join(DISTANCES)}"
@@ -696,8 +606,8 @@ class TCloseness:
         found = class_values(table, self.quasi, self.sensitive)
         whole: dict[object, int] = {}
         for counts in found.values():
-            for value, count in counts.items():
-                whole[value] = whole.get(value, 0) + count
+            for value, times in counts.items():
+                whole[value] = whole.get(value, 0) + times
         values, moved, stretch = self._ground(kind, list(whole))
         total = [whole[value] for value in values]
         n = sum(total)
@@ -706,17 +616,17 @@ class TCloseness:
             rows = sum(counts.values())
             own = [counts.get(value, 0) for value in values]
             # What the class has too much of each value, times n and the class's number of rows.
-            much = _whole_numbers(own, n, total, rows, stretch)
+            much = _excess(own, n, total, rows, stretch)
             distance = moved(much) / (n * rows)
             farthest = max(farthest, distance)
             if distance > self.t:
                 required = f"a distance of at most {self.t}, not {distance}"
-                bad.append((-distance, witness(shown(self.quasi, row), rows, required)))
-        classes = many(len(found), "class", "classes")
-        return answered(
+                bad.append((-distance, self.witness(row, rows, required)))
+        classes = class_count(len(found))
+        return verdict_of(
             rows=n,
             kept=f"none of {classes} is farther than {farthest} from the whole table",
-            broken=f"{len(bad):,} of {classes} {'is' if len(bad) == 1 else 'are'} farther than "
+            broken=f"{of_classes(len(bad), len(found), 'is', 'are')} farther than "
             f"{self.t} from the whole table, the farthest {farthest}",
             bad=bad,
         )
@@ -741,7 +651,7 @@ class TCloseness:
 
     def _ground(
         self, distance: str, values: list[Any]
-    ) -> tuple[list[Any], Callable[[Any], Fraction], int]:
+    ) -> tuple[list[Any], Callable[[Whole], Fraction], int]:
         """Return the values in a fitting order, how an excess is moved, and how much that grows."""
         if distance == "equal":
             return sorted(values, key=str), _equal, len(values)
@@ -765,33 +675,30 @@ class TCloseness:
 
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values; of a tree only that there is one."""
-        return {
-            "quasi": list(self.quasi),
-            "sensitive": self.sensitive,
-            "t": share_as_json(self.t),
-            "distance": self.distance or ("hierarchical" if self.taxonomy else None),
-        }
+        found = super().params()
+        del found["taxonomy"]
+        return found | {"distance": self.distance or ("hierarchical" if self.taxonomy else None)}
 
 
-def _whole_numbers(own: list[int], n: int, total: list[int], rows: int, stretch: int) -> Any:  # noqa: ANN401
+def _excess(own: list[int], n: int, total: list[int], rows: int, stretch: int) -> Whole:
     """Return own · n - total · rows, in 64 bits where no sum of them can overflow."""
-    kind: Any = np.int64 if n * rows * (stretch + 1) < 2**61 else object
-    much: Any = np.array(own, dtype=kind) * n - np.array(total, dtype=kind) * rows
+    kind: type = np.int64 if n * rows * (stretch + 1) < 2**61 else object
+    much: Whole = np.array(own, dtype=kind) * n - np.array(total, dtype=kind) * rows
     return much
 
 
-def _equal(much: Any) -> Fraction:  # noqa: ANN401
+def _equal(much: Whole) -> Fraction:
     return Fraction(int(np.abs(much).sum()), 2)
 
 
-def _ordered(much: Any) -> Fraction:  # noqa: ANN401
+def _ordered(much: Whole) -> Fraction:
     return Fraction(int(np.abs(np.cumsum(much)).sum()), max(len(much) - 1, 1))
 
 
 class _Climb:
     """Moves an excess within the lowest subtrees first: what is left over climbs on."""
 
-    def __init__(self, tree: Taxonomy, leaves: Any) -> None:  # noqa: ANN401
+    def __init__(self, tree: Taxonomy, leaves: Int32Array) -> None:
         self.leaves = leaves
         self.parents = tree.parents[1:]
         self.ends = tree.ends
@@ -800,7 +707,7 @@ class _Climb:
             above = int(tree.parents[node])
             self.heights[above] = max(self.heights[above], self.heights[node] + 1)
 
-    def __call__(self, much: Any) -> Fraction:  # noqa: ANN401
+    def __call__(self, much: Whole) -> Fraction:
         at = np.zeros(len(self.heights), dtype=much.dtype)
         np.add.at(at, self.leaves, much)
         sums = np.concatenate([np.zeros(1, dtype=much.dtype), np.cumsum(at)])

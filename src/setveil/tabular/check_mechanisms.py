@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import decimal
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.quantities import share_as_json, written_fraction
+from setveil.core.params import check_whole, checked, share, text
+from setveil.core.quantities import written_fraction
+from setveil.core.words import plural
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.rho1_rho2 import beliefs, check_randomizer, named_chances
-from setveil.tabular.classes import SHOWN, many, whole
+from setveil.tabular.classes import SHOWN, Check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +23,13 @@ MOST = 1000
 """Greatest ε that is taken: e^1000 bounds nothing."""
 
 
+Mechanism: TypeAlias = "Sequence[Sequence[object]] | Mapping[str, Mapping[str, object]]"
+"""The chance of each published value (column) for each true one (row)."""
+
+
+@checked
 @dataclass(frozen=True, kw_only=True)
-class DifferentialPrivacy:
+class DifferentialPrivacy(Check):
     """A published count is at most e^ε times as likely with one person more or less.
 
     The mechanism is given by its chances: for each true count (row) that of each published value
@@ -55,19 +62,9 @@ class DifferentialPrivacy:
     analysis, TCC 2006.
     """
 
-    epsilon: Fraction = field(default=Fraction(1), metadata={"doc": "ε, at least 0"})
+    epsilon: Fraction = share(Fraction(1), most=MOST, doc="ε, at least 0")
 
-    def __post_init__(self) -> None:
-        given = written_fraction(self.epsilon)
-        if given is None or not 0 <= given <= MOST:
-            raise ParameterError(
-                f"epsilon is {self.epsilon!r}", fix=f"use a number from 0 to {MOST}"
-            )
-        object.__setattr__(self, "epsilon", given)
-
-    def check(
-        self, mechanism: Sequence[Sequence[object]] | Mapping[str, Mapping[str, object]]
-    ) -> Verdict:
+    def check(self, mechanism: Mechanism) -> Verdict:
         """Compare the chances of neighbouring counts; witnesses are the most telling values."""
         rows = _by_count(named_chances(mechanism))
         outcomes = list(dict.fromkeys(y for row in rows.values() for y in row))
@@ -94,7 +91,7 @@ class DifferentialPrivacy:
         else:
             reason = (
                 f"no value is more than {most} times as likely for one of "
-                f"{many(len(counts), 'count')} as for the next, and {bound} is more"
+                f"{plural(len(counts), 'count')} as for the next, and {bound} is more"
             )
             if len(counts) == 1:
                 reason = "there is only one count"
@@ -128,13 +125,10 @@ class DifferentialPrivacy:
             f"e^({self.epsilon}) times as likely"
         )
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {"epsilon": share_as_json(self.epsilon)}
 
-
+@checked
 @dataclass(frozen=True, kw_only=True)
-class Rho1Rho2:
+class Rho1Rho2(Check):
     """No published value turns a belief of ρ1 in a property into one of ρ2.
 
     See :func:`setveil.guarantee.rho1_rho2.check_randomizer`, which does the work.
@@ -143,17 +137,15 @@ class Rho1Rho2:
     True
     """
 
-    rho1: Fraction = field(default=Fraction(1, 10), metadata={"doc": "belief before, at most"})
-    rho2: Fraction = field(default=Fraction(1, 2), metadata={"doc": "belief after, below"})
+    rho1: Fraction = text(Fraction(1, 10), doc="belief before, at most")
+    rho2: Fraction = text(Fraction(1, 2), doc="belief after, below")
 
     def __post_init__(self) -> None:
         low, high = beliefs(self.rho1, self.rho2)
         object.__setattr__(self, "rho1", low)
         object.__setattr__(self, "rho2", high)
 
-    def check(
-        self, mechanism: Sequence[Sequence[object]] | Mapping[str, Mapping[str, object]]
-    ) -> Verdict:
+    def check(self, mechanism: Mechanism) -> Verdict:
         """Find the published value that changes beliefs most."""
         return check_randomizer(mechanism, self.rho1, self.rho2)
 
@@ -164,10 +156,6 @@ class Rho1Rho2:
         'no published value turns a belief of 1/10 into one of 3/10'
         """
         return f"no published value turns a belief of {self.rho1} into one of {self.rho2}"
-
-    def params(self) -> dict[str, Any]:
-        """Return the parameters as JSON values."""
-        return {"rho1": share_as_json(self.rho1), "rho2": share_as_json(self.rho2)}
 
 
 def geometric_mechanism(ratio: object, largest: int) -> dict[str, dict[str, Fraction]]:
@@ -187,7 +175,7 @@ def geometric_mechanism(ratio: object, largest: int) -> dict[str, dict[str, Frac
     a = written_fraction(ratio)
     if a is None or not 0 < a < 1:
         raise ParameterError(f"ratio is {ratio!r}", fix="use a number above 0 and below 1")
-    whole("largest", largest)
+    check_whole("largest", largest)
     chances: dict[str, dict[str, Fraction]] = {}
     for count in range(largest + 1):
         row = {y: (1 - a) / (1 + a) * a ** abs(y - count) for y in range(1, largest)}

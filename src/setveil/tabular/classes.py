@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.params import in_json, text
+from setveil.core.words import one_or_many, plural
 from setveil.guarantee.base import Verdict, Witness
 from setveil.io.frames import as_polars
 from setveil.tabular.columns import exact_times, unsigned_zeros
@@ -59,18 +62,6 @@ def sensitive_column(sensitive: object, quasi: Sequence[str], *, name: str = "se
             f"{sensitive!r} is among the columns that are known", fix="name it in one place only"
         )
     return sensitive
-
-
-def whole(name: str, value: object, *, least: int = 1) -> int:
-    """Return a whole number, or say that it is none.
-
-    >>> whole("k", 0)
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ParameterError(f"{name} is {value!r}", fix=f"use a whole number of at least {least}")
-    return value
 
 
 def plain_columns(frame: Frame, columns: Sequence[str]) -> pl.DataFrame:
@@ -152,10 +143,10 @@ def plain_row(row: Row) -> Row:
     return tuple("NaN" if value != value else value for value in row)  # noqa: PLR0124
 
 
-def shown(columns: Sequence[str], row: Row) -> tuple[str, ...]:
+def class_label(columns: Sequence[str], row: Row) -> tuple[str, ...]:
     """Return a class as a person reads it.
 
-    >>> shown(["age", "zip"], (30, None))
+    >>> class_label(["age", "zip"], (30, None))
     ('age=30', 'zip=(missing)')
     """
     return tuple(
@@ -164,31 +155,14 @@ def shown(columns: Sequence[str], row: Row) -> tuple[str, ...]:
     )
 
 
-def witness(
-    items: tuple[str, ...],
-    support: int,
-    required: str,
-    consequent: str | None = None,
-    confidence: Fraction | None = None,
-) -> Witness:
-    """Return a class that breaks a promise, with its number of rows."""
-    return Witness(
-        items=items,
-        support=support,
-        required=required,
-        consequent=consequent,
-        confidence=confidence,
-    )
-
-
-def answered(
+def verdict_of(
     *, rows: int, kept: str, broken: str, bad: Sequence[tuple[Fraction | int, Witness]]
 ) -> Verdict:
     """Return the verdict: what is bad with how bad it is, lowest first, or that nothing is.
 
     Ties are broken by content, so that no verdict depends on the order of the rows.
 
-    >>> answered(rows=0, kept="all is well", broken="", bad=[]).reason
+    >>> verdict_of(rows=0, kept="all is well", broken="", bad=[]).reason
     'there are no rows, so nothing is broken'
     """
     if not bad:
@@ -204,10 +178,73 @@ def answered(
     )
 
 
-def many(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun.
+def of_classes(count: int, classes: int, one: str, more: str) -> str:
+    """Return the beginning of a sentence about some classes.
 
-    >>> many(1, "class", "classes"), many(1200, "row")
-    ('1 class', '1,200 rows')
+    >>> of_classes(1, 3, "is", "are"), of_classes(1200, 2000, "is", "are")
+    ('1 of 3 classes is', '1,200 of 2,000 classes are')
     """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count:,} of {class_count(classes)} {one_or_many(count, one, more)}"
+
+
+def class_count(classes: int) -> str:
+    """Return a number of classes with its noun.
+
+    >>> class_count(1), class_count(1200)
+    ('1 class', '1,200 classes')
+    """
+    return plural(classes, "class", "classes")
+
+
+# --- checks and their parameters ---
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A question with its parameters, which are declared as those of methods are."""
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        values = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {
+            name: list(value) if isinstance(value, tuple) else in_json(value)
+            for name, value in values
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassCheck(Check):
+    """A question about the classes on some columns that somebody may know of a person."""
+
+    quasi: tuple[str, ...] = text(doc="columns that somebody may know of a person")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
+
+    def witness(
+        self,
+        row: Row,
+        support: int,
+        required: str,
+        consequent: str | None = None,
+        confidence: Fraction | None = None,
+    ) -> Witness:
+        """Return a class that breaks the promise, with its number of rows."""
+        return Witness(
+            items=class_label(self.quasi, row),
+            support=support,
+            required=required,
+            consequent=consequent,
+            confidence=confidence,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitiveCheck(ClassCheck):
+    """A question about what the classes tell of another column."""
+
+    sensitive: str = text(doc="column that must not be inferred")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sensitive_column(self.sensitive, self.quasi)

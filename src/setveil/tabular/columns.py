@@ -195,10 +195,10 @@ def item_sets(column: pl.Series) -> list[tuple[str, ...]]:
     return found
 
 
-def joined(sets: Iterable[Iterable[str]]) -> list[str]:
+def join_items(sets: Iterable[Iterable[str]]) -> list[str]:
     """Return the items of each row as one text.
 
-    >>> joined([("cold", "flu"), ()])
+    >>> join_items([("cold", "flu"), ()])
     ['cold|flu', '']
     """
     cells = []

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import InfeasibleError
-from setveil.tabular.recoding import Classes, combined, drawn_order, prepared, publish, published
+from setveil.tabular.recoding import (
+    Classes,
+    publish,
+    publish_nodes,
+    random_order,
+    read_table_and_trees,
+    row_keys,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +92,7 @@ def full_domain(
     P. Samarati: Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001.
     K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Incognito, SIGMOD 2005.
     """
-    table, trees = prepared(frame, quasi, k, hierarchies)
+    table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
     lattice = _Lattice(trees=trees, k=k)
     nodes = prod(height + 1 for height in lattice.heights)
     levels = lattice.best() if nodes <= SEARCHED else lattice.descended()
@@ -97,7 +104,7 @@ def full_domain(
         lattice.above[c][level][tree.codes]
         for c, (tree, level) in enumerate(zip(trees, levels, strict=True))
     ]
-    return published(table, trees, shown, k, notes=[f"levels: {told}"])
+    return publish_nodes(table, trees, shown, k, notes=[f"levels: {told}"])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,7 +150,7 @@ class _Lattice:
     def _keeps(self, columns: Sequence[int], levels: Sequence[int]) -> bool:
         """Tell whether rows are k-anonymous in some columns at these levels."""
         codes = [self._codes[c][level] for c, level in zip(columns, levels, strict=True)]
-        key = combined(codes, [int(code.max()) + 1 for code in codes])
+        key = row_keys(codes, [int(code.max()) + 1 for code in codes])
         return bool(np.unique(key, return_counts=True)[1].min() >= self.k)
 
     @cached_property
@@ -240,12 +247,12 @@ def subtree(
     B. C. M. Fung, K. Wang, P. S. Yu: Top-down specialization for information and privacy
     preservation, ICDE 2005.
     """
-    table, trees = prepared(frame, quasi, k, hierarchies)
+    table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
     trees = [tree.contracted() for tree in trees]
-    return published(table, trees, specialized(trees, k).nodes, k)
+    return publish_nodes(table, trees, specialize(trees, k).nodes, k)
 
 
-def specialized(trees: Sequence[ValueTree], k: int) -> Classes:
+def specialize(trees: Sequence[ValueTree], k: int) -> Classes:
     """Replace nodes by their children from the roots down, those first that gain most."""
     classes = Classes(trees, k)
 
@@ -307,12 +314,12 @@ def sibling(
     K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Incognito: efficient full-domain k-anonymity,
     SIGMOD 2005 (which names the model).
     """
-    table, trees = prepared(frame, quasi, k, hierarchies)
+    table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
     trees = [tree.contracted() for tree in trees]
-    return published(table, trees, told_nodes(specialized(trees, k)).nodes, k)
+    return publish_nodes(table, trees, disclose_nodes(specialize(trees, k)).nodes, k)
 
 
-def told_nodes(classes: Classes) -> Classes:
+def disclose_nodes(classes: Classes) -> Classes:
     """Tell as many more nodes as can be told; with trees of one level this discloses values."""
     trees = classes.trees
 
@@ -373,10 +380,10 @@ def cell(
     R. C.-W. Wong, J. Li, A. W.-C. Fu, K. Wang: (α,k)-anonymity, KDD 2006. J. Xu et al.:
     Utility-based anonymization using local recoding, KDD 2006.
     """
-    table, trees = prepared(frame, quasi, k, hierarchies)
+    table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
     trees = [tree.contracted() for tree in trees]
-    nodes = local_recoding(trees, k, drawn_order(table, [tree.codes for tree in trees], rng))
-    return published(table, trees, nodes, k)
+    nodes = local_recoding(trees, k, random_order(table, [tree.codes for tree in trees], rng))
+    return publish_nodes(table, trees, nodes, k)
 
 
 def local_recoding(trees: Sequence[ValueTree], k: int, order: Int64Array) -> list[Int64Array]:
@@ -506,8 +513,8 @@ def suppress_records(
     >>> done.frame["Job"].to_list(), done.notes
     (['Dancer', 'Dancer', 'Writer', 'Writer'], ('3 of 7 rows are left out',))
     """
-    table, trees = prepared(frame, quasi, k, flat=True)
-    key = combined([tree.codes for tree in trees], [len(tree) for tree in trees])
+    table, trees = read_table_and_trees(frame, quasi, k, flat=True)
+    key = row_keys([tree.codes for tree in trees], [len(tree) for tree in trees])
     _, place, counts = np.unique(key, return_inverse=True, return_counts=True)
     kept = np.flatnonzero(counts[place] >= k)
     if not len(kept):
@@ -555,10 +562,10 @@ def suppress_values(
     ----------
     K. Wang, B. C. M. Fung, P. S. Yu: Handicapping attacker's confidence, KAIS 11(3), 2007.
     """
-    table, trees = prepared(frame, quasi, k, flat=True)
+    table, trees = read_table_and_trees(frame, quasi, k, flat=True)
     trees = [tree.contracted() for tree in trees]
-    nodes = told_nodes(Classes(trees, k)).nodes
-    return published(table, trees, nodes, k, notes=[_suppressed(trees, nodes)])
+    nodes = disclose_nodes(Classes(trees, k)).nodes
+    return publish_nodes(table, trees, nodes, k, notes=[_suppressed(trees, nodes)])
 
 
 def suppress_cells(
@@ -593,10 +600,10 @@ def suppress_cells(
     ----------
     A. Meyerson, R. Williams: On the complexity of optimal k-anonymity, PODS 2004.
     """
-    table, trees = prepared(frame, quasi, k, flat=True)
+    table, trees = read_table_and_trees(frame, quasi, k, flat=True)
     trees = [tree.contracted() for tree in trees]
-    nodes = local_recoding(trees, k, drawn_order(table, [tree.codes for tree in trees], rng))
-    return published(table, trees, nodes, k, notes=[_suppressed(trees, nodes)])
+    nodes = local_recoding(trees, k, random_order(table, [tree.codes for tree in trees], rng))
+    return publish_nodes(table, trees, nodes, k, notes=[_suppressed(trees, nodes)])
 
 
 def _suppressed(trees: Sequence[ValueTree], nodes: Sequence[Int64Array]) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Hierarchy: TypeAlias = "Taxonomy | Intervals | Mapping[str, str]"
     Path = tuple[tuple[tuple[int, int], str | None], ...]
 
-ANY = "*"
+ANY_VALUE = "*"
 """What is published where nothing is told of a value."""
 
 MISSING = ((0, 0), None)
@@ -263,7 +263,7 @@ def flat_tree(column: pl.Series) -> ValueTree:
     ('*', '30', '35')
     """
     values, places = distinct_values(column)
-    top = ((1, 0), ANY)
+    top = ((1, 0), ANY_VALUE)
     paths: list[Path] = [
         (top, MISSING if value is None else ((1, i), str(value))) for i, value in enumerate(values)
     ]
@@ -287,10 +287,10 @@ def _interval_paths(
     paths: list[Path] = []
     for i, (value, number) in enumerate(zip(values, exact, strict=True)):
         if number is None:
-            paths.append((((1, 0), ANY), MISSING))
+            paths.append((((1, 0), ANY_VALUE), MISSING))
             continue
         above = [((1, place), label) for place, label in intervals.places(number)]
-        paths.append((((1, 0), ANY), *above, ((1, i), str(value))))
+        paths.append((((1, 0), ANY_VALUE), *above, ((1, i), str(value))))
     return paths
 
 
@@ -308,7 +308,7 @@ def _category_paths(name: str, values: Sequence[Any], hierarchy: Any) -> list[Pa
     tree = hierarchy.for_items(known)
     paths: list[Path] = []
     # Missing values are in no tree: where there are any, they stand beside it.
-    beside = ((((1, 0), ANY),) if len(known) < len(values) else ())  # fmt: skip
+    beside = ((((1, 0), ANY_VALUE),) if len(known) < len(values) else ())  # fmt: skip
     if beside:
         paths.append((*beside, MISSING))
     for leaf in tree.leaf_of(known).tolist():

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from setveil.anonymize.base import check_enough
 from setveil.core.params import check_whole
 from setveil.tabular.columns import distinct_values, quasi_columns, whole_table
-from setveil.tabular.hierarchies import ANY, value_tree
+from setveil.tabular.hierarchies import ANY_VALUE, value_tree
 from setveil.tabular.recoding import Partitioned, publish
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class _OrderedColumn:
         if len(places) == 1:
             return None if first is None else str(first)
         if first is None or len(places) == len(self.values):
-            return ANY
+            return ANY_VALUE
         if self.numeric:
             return f"[{first}{'-' if first >= 0 else ' to '}{last}]"
         if len(places) > NAMED:

@@ -12,7 +12,7 @@ from setveil.attack.public_records import place_of_truth
 from setveil.attack.spectral import Spectrum
 from setveil.core.errors import InputError, ParameterError
 from setveil.io.frames import as_polars
-from setveil.tabular.perturbation import DISTRIBUTIONS, numeric_values
+from setveil.tabular.perturbation import check_distribution, numeric_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -198,10 +198,7 @@ def _likelihoods(
     distribution: str,
 ) -> Iterator[Floats]:
     """Yield, some rows at a time, how likely each candidate is, as logarithms up to a constant."""
-    if distribution not in DISTRIBUTIONS:
-        raise ParameterError(
-            f"distribution is {distribution!r}", fix=f"use one of {', '.join(DISTRIBUTIONS)}"
-        )
+    check_distribution(distribution)
     names = list(deviations)
     noise = np.array([float(deviations[name]) for name in names])
     if not np.all(np.isfinite(noise) & (noise > 0)):

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.table import frozen
 from setveil.io.frames import as_polars
 from setveil.tabular.columns import distinct_values, is_number, quasi_columns, whole_table
-from setveil.tabular.recoding import by_content
+from setveil.tabular.recoding import PublishedRows, content_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ DISTRIBUTIONS = ("gaussian", "laplace", "uniform")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NoisyTable:
+class NoisyTable(PublishedRows):
     """A table with noise in some columns.
 
     Parameters
@@ -48,13 +47,6 @@ class NoisyTable:
     frame: pl.DataFrame
     deviations: dict[str, float]
     distribution: str
-    key: Int64Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", frozen(self.key, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.key)
 
 
 def add_noise(
@@ -106,27 +98,32 @@ def add_noise(
     values = numeric_values(table, names)
     if not len(values):
         raise InputError("the table has no rows", fix="check the file")
-    if distribution not in DISTRIBUTIONS:
-        raise ParameterError(
-            f"distribution is {distribution!r}", fix=f"use one of {', '.join(DISTRIBUTIONS)}"
-        )
+    check_distribution(distribution)
     # Added up and drawn in an order that only the content decides, so that the input's order
     # leaves no trace, not even in the last digit.
-    order = by_content(table)
+    order = content_order(table)
     noise = _deviations(names, values[order], share, deviations)
-    rng = np.random.default_rng() if rng is None else rng
+    rng = np.random.default_rng(rng)
     drawn = np.empty_like(values)
     drawn[order] = _unit_noise(rng, values.shape, distribution) * noise
     changed = table.with_columns(
         **{name: values[:, c] + drawn[:, c] for c, name in enumerate(names)}
     )
-    key = by_content(changed)
+    key = content_order(changed)
     return NoisyTable(
         frame=changed[key.tolist()],
         deviations=dict(zip(names, noise.tolist(), strict=True)),
         distribution=distribution,
         key=key,
     )
+
+
+def check_distribution(distribution: str) -> None:
+    """Refuse what is no kind of noise."""
+    if distribution not in DISTRIBUTIONS:
+        raise ParameterError(
+            f"distribution is {distribution!r}", fix=f"use one of {', '.join(DISTRIBUTIONS)}"
+        )
 
 
 def numeric_values(frame: Frame, columns: Sequence[str]) -> Floats:
@@ -198,7 +195,7 @@ def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], distribution: 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Swapped:
+class Swapped(PublishedRows):
     """A table with exchanged values. It promises nothing.
 
     Parameters
@@ -213,13 +210,6 @@ class Swapped:
 
     frame: pl.DataFrame
     moved: dict[str, int]
-    key: Int64Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", frozen(self.key, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.key)
 
 
 def swap(
@@ -272,9 +262,9 @@ def swap(
             raise ParameterError(f"{name} is {value!r}", fix="use a number above 0, at most 1")
     if len(table) < 2:
         raise InputError("a table of fewer than two rows has nothing to swap", fix="check the file")
-    generator = np.random.default_rng() if rng is None else rng
+    generator = np.random.default_rng(rng)
     # Drawn from the sorted rows, so that the input's order leaves no trace.
-    order = by_content(table)
+    order = content_order(table)
     changed = table
     moved = {}
     for name in names:
@@ -283,7 +273,7 @@ def swap(
         source[order] = order[_pairs(places[order], share, window, generator)]
         changed = changed.with_columns(table[name][source.tolist()].alias(name))
         moved[name] = int(np.count_nonzero(source != np.arange(len(table))))
-    key = by_content(changed)
+    key = content_order(changed)
     return Swapped(frame=changed[key.tolist()], moved=moved, key=key)
 
 

@@ -23,7 +23,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Partitioned:
+class PublishedRows:
+    """Rows that may be published, with the original row behind each as a private key."""
+
+    key: Int64Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", frozen(self.key, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Partitioned(PublishedRows):
     """A table in which at least k rows look alike in the quasi-identifying columns.
 
     Parameters
@@ -46,15 +59,11 @@ class Partitioned:
     quasi: tuple[str, ...]
     k: int
     classes: Int64Array
-    key: Int64Array
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "classes", frozen(self.classes, np.int64))
-        object.__setattr__(self, "key", frozen(self.key, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.key)
 
 
 def publish(
@@ -77,7 +86,7 @@ def publish(
     changed = table.with_columns(
         pl.Series(name, list(labels), dtype=pl.String) for name, labels in quasi.items()
     )
-    key = by_content(changed)
+    key = content_order(changed)
     shown = changed[key.tolist()]
     return Partitioned(
         frame=shown,
@@ -89,11 +98,11 @@ def publish(
     )
 
 
-def by_content(table: pl.DataFrame) -> Int64Array:
+def content_order(table: pl.DataFrame) -> Int64Array:
     """Return the order of the rows by all their columns, so that the input's order is forgotten.
 
     >>> import polars as pl
-    >>> by_content(pl.DataFrame({"a": [2, 1, 1], "b": ["x", "z", "y"]})).tolist()
+    >>> content_order(pl.DataFrame({"a": [2, 1, 1], "b": ["x", "z", "y"]})).tolist()
     [2, 1, 0]
     """
     import polars as pl
@@ -112,14 +121,14 @@ def content_ranks(table: pl.DataFrame) -> Int64Array:
     """
     import polars as pl
 
-    order = by_content(table)
+    order = content_order(table)
     ranks = np.empty(len(order), dtype=np.int64)
     steps = table[order.tolist()].select(pl.struct(pl.all()).rle_id())
     ranks[order] = steps.to_series().to_numpy()
     return ranks
 
 
-def drawn_order(
+def random_order(
     table: pl.DataFrame, known: Sequence[Int64Array], rng: np.random.Generator | None
 ) -> Int64Array:
     """Return an order of the rows by some numbers of each; of equal ones chance decides.
@@ -130,11 +139,11 @@ def drawn_order(
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [40, 30, 30], "ill": ["flu", "gout", "hiv"]})
-    >>> drawn_order(table, [table["age"].to_numpy()], np.random.default_rng(1)).tolist()[2]
+    >>> random_order(table, [table["age"].to_numpy()], np.random.default_rng(1)).tolist()[2]
     0
     """
-    generator = np.random.default_rng() if rng is None else rng
-    mixed = by_content(table)[generator.permutation(len(table))]
+    generator = np.random.default_rng(rng)
+    mixed = content_order(table)[generator.permutation(len(table))]
     return mixed[np.lexsort([numbers[mixed] for numbers in reversed(known)])]
 
 
@@ -147,7 +156,7 @@ def _classes(quasi: pl.DataFrame) -> Int64Array:
 LARGEST_KEY = 2**62
 
 
-def prepared(
+def read_table_and_trees(
     frame: Frame,
     quasi: Sequence[str],
     k: int,
@@ -171,7 +180,7 @@ def prepared(
     return table, trees
 
 
-def published(
+def publish_nodes(
     table: pl.DataFrame,
     trees: Sequence[ValueTree],
     nodes: Sequence[Int64Array],
@@ -191,10 +200,10 @@ def published(
     return publish(table, shown, k, notes=(*notes, *silent))
 
 
-def combined(columns: Sequence[Int64Array], sizes: Sequence[int]) -> Int64Array:
+def row_keys(columns: Sequence[Int64Array], sizes: Sequence[int]) -> Int64Array:
     """Return one number per row that tells rows apart exactly as all the columns together do.
 
-    >>> combined([np.array([0, 1, 1]), np.array([2, 2, 2])], [2, 3]).tolist()
+    >>> row_keys([np.array([0, 1, 1]), np.array([2, 2, 2])], [2, 3]).tolist()
     [2, 5, 5]
     """
     key = columns[0]

@@ -19,7 +19,7 @@ from setveil.tabular.check_anonymity import KKmAnonymity
 from setveil.tabular.classes import named_columns
 from setveil.tabular.columns import item_sets, whole_table
 from setveil.tabular.mondrian import mondrian
-from setveil.tabular.recoding import by_content, content_ranks, drawn_order
+from setveil.tabular.recoding import PublishedRows, content_order, content_ranks, random_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ items is rare unless all of them hold it, and hardly any item could be published
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RelationalTransaction:
+class RelationalTransaction(PublishedRows):
     """A table with a set-valued column that keeps one promise for both of its parts.
 
     Parameters
@@ -58,15 +58,11 @@ class RelationalTransaction:
     frame: pl.DataFrame
     promise: KKmAnonymity
     classes: Int64Array
-    key: Int64Array
     occurrences: dict[str, int]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "classes", frozen(self.classes, np.int64))
-        object.__setattr__(self, "key", frozen(self.key, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.key)
 
 
 def relational_transaction(
@@ -149,7 +145,7 @@ def relational_transaction(
     # In an order of their own from here on: nothing that follows can depend on that of the input,
     # nor, among rows that are alike in what is known, on columns that nobody knows.
     known = content_ranks(sorted_items.select(*promise.quasi, items))
-    start = drawn_order(sorted_items, [known], rng)
+    start = random_order(sorted_items, [known], rng)
     table = given[start.tolist()]
     sets = item_sets(table[items])
     originals = TransactionTable.from_rows(sets)
@@ -179,7 +175,7 @@ def relational_transaction(
         *(plain.frame[name] for name in promise.quasi),
         _list_column(items, [shown[row] for row in plain.key.tolist()]),
     )
-    order = by_content(both)
+    order = content_order(both)
     return RelationalTransaction(
         frame=both[order.tolist()],
         promise=promise,

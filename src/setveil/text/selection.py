@@ -116,7 +116,7 @@ have 0.5 to 1, and the nearest is 0.5. To fix: ask for a ttr in that range.
     _checked(table, target, size=size, tolerance=tolerance)
     if length is not None and length < 1:
         raise ParameterError(f"length is {length}", fix="keep at least one item per record")
-    rng = np.random.default_rng() if rng is None else rng
+    rng = np.random.default_rng(rng)
     order, sorted_table = _sorted(table)
     cut = sorted_table if length is None else shortened(sorted_table, length, rng=rng)
     if not len(cut.items):
@@ -180,7 +180,7 @@ def with_cell_density(
     [['cold', 'flu'], ['cold']]
     """
     _checked(table, target, size=size, tolerance=tolerance)
-    rng = np.random.default_rng() if rng is None else rng
+    rng = np.random.default_rng(rng)
     order, sorted_table = _sorted(table)
     original, cells = record_cells(sorted_table, groups)
     if not cells.any():
@@ -211,7 +211,7 @@ def at_random(
     2
     """
     _checked_size(table, size)
-    rng = np.random.default_rng() if rng is None else rng
+    rng = np.random.default_rng(rng)
     order = table.canonical_order()
     return chosen_records(table, order[rng.choice(len(table), size=size, replace=False)])
 

@@ -89,6 +89,18 @@ def frozen(array: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:
     return view
 
 
+def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
+    """Return where rows of these lengths begin, and where the last one ends.
+
+    >>> offsets_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    sizes = np.asarray(lengths, dtype=np.int64)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
 def canonical_order(offsets: Int64Array, items: Int32Array) -> Int64Array:
     """Return the order that sorts rows by length descending, then by their item numbers.
 

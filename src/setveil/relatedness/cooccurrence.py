@@ -21,7 +21,7 @@ import numpy as np
 
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen, offsets_of
 from setveil.relatedness.base import BoolArray, Counts, FloatArray, IntArray, no_place, place_of
 from setveil.relatedness.index import CorpusIndex, meet
 from setveil.release.views import published_rows
@@ -242,7 +242,7 @@ class RecordCounts:
         return cls(
             total=len(rows),
             numbers=numbers,
-            starts=np.concatenate([[0], np.cumsum(sizes)]),
+            starts=offsets_of(sizes),
             records=records[np.argsort(items, kind="stable")],
         )
 

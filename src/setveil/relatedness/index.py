@@ -25,6 +25,7 @@ import numpy as np
 
 from setveil.core.errors import InputError
 from setveil.core.files import output_file, shown_name
+from setveil.core.table import offsets_of
 from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file, parse_json
 
 if TYPE_CHECKING:
@@ -378,9 +379,9 @@ def _distinct(terms: Sequence[str]) -> tuple[list[str], IntArray]:
 
 
 def _joined(lists: list[Postings]) -> tuple[IntArray, npt.NDArray[np.int32]]:
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)])
+    starts = offsets_of([len(each) for each in lists])
     joined = np.concatenate([np.empty(0, dtype=np.int32), *lists], casting="unsafe", dtype=np.int32)
-    return starts.astype(np.int64), joined
+    return starts, joined
 
 
 # --- Words: how a text becomes what is counted, in a corpus and in terms looked up ---
@@ -577,7 +578,7 @@ def _write(
     n_words, n_documents = len(arrays["word_forms"]), len(tokens.lengths)
     lengths = np.frombuffer(tokens.lengths, dtype=np.int64)
     # One place stays empty after each document.
-    arrays["document_starts"] = np.concatenate([[0], np.cumsum(lengths + 1)])
+    arrays["document_starts"] = offsets_of(lengths + 1)
     from setveil.relatedness.posting_kernels import count_words, place_words
 
     occurrences, held = np.zeros(n_words, np.int64), np.zeros(n_words, np.int64)
@@ -585,8 +586,8 @@ def _write(
     for first, _, sizes, batch in tokens.batches():
         count_words(batch, sizes, first, word_of, occurrences, held, last)
         tell("counting", first, n_documents)
-    arrays["place_starts"] = np.concatenate([[0], np.cumsum(occurrences)])
-    arrays["posting_starts"] = np.concatenate([[0], np.cumsum(held)])
+    arrays["place_starts"] = offsets_of(occurrences)
+    arrays["posting_starts"] = offsets_of(held)
     wide = arrays["document_starts"][-1] > NARROW
     with tempfile.TemporaryFile(dir=folder) as spots, tempfile.TemporaryFile(dir=folder) as lists:
         places = on_disk(spots, "<i8" if wide else "<u4", int(occurrences.sum()))
@@ -634,7 +635,7 @@ def word_forms(
     place = {form: i for i, form in enumerate(spelt)}
     arrays: dict[str, Array] = {
         "form_text": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        "form_starts": np.concatenate([[0], np.cumsum([len(each) for each in encoded])]),
+        "form_starts": offsets_of([len(each) for each in encoded]),
         "form_words": np.array([number[word_by_form[form]] for form in spelt]),
         "word_forms": np.array([place[word] for word in words]),
     }

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.table import frozen
+from setveil.core.table import frozen, offsets_of
 from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import some
 from setveil.io.frames import as_polars
@@ -178,7 +178,7 @@ class ValueTree:
     def losses(self) -> npt.NDArray[np.float64]:
         """How much each node hides: 0 for a value, 1 for the root, else its share of the values."""
         leaf = np.array([not below for below in self.children], dtype=np.int64)
-        sums = np.concatenate([[0], np.cumsum(leaf)])
+        sums = offsets_of(leaf)
         below = sums[self.ends] - sums[:-1]
         losses: npt.NDArray[np.float64] = (below - 1) / max(int(below[0]) - 1, 1)
         return losses

@@ -15,7 +15,7 @@ import numpy as np
 
 from setveil.core.cells import record_cells
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.core.table import TransactionTable, Vocabulary, frozen
+from setveil.core.table import TransactionTable, Vocabulary, frozen, offsets_of
 from setveil.text.swap_kernels import swap_towards
 
 if TYPE_CHECKING:
@@ -226,8 +226,7 @@ def shortened(
     [2, 1]
     """
     kept = _ranks(table, rng) < length
-    offsets = np.zeros(len(table) + 1, dtype=np.int64)
-    np.cumsum(np.minimum(table.lengths, length), out=offsets[1:])
+    offsets = offsets_of(np.minimum(table.lengths, length))
     return TransactionTable(offsets=offsets, items=table.items[kept], vocabulary=table.vocabulary)
 
 
@@ -324,7 +323,7 @@ def _other_sizes(
     _, first = np.unique(drawn.items, return_index=True)
     fresh = np.zeros(len(drawn.items), dtype=np.int64)
     fresh[first] = 1
-    fresh_until = np.concatenate([[0], np.cumsum(fresh)])[drawn.offsets[1:]]
+    fresh_until = offsets_of(fresh)[drawn.offsets[1:]]
     enough = _nearest(fresh_until, drawn.offsets[1:], target)
     some = drawn.take(np.arange(size))
     ranks = _ranks(some, rng)

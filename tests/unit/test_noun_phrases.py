@@ -13,11 +13,11 @@ from setveil.text import tagging
 from setveil.text.extractor import METHODS, Extractor
 from setveil.text.noun_phrases import (
     STOP_WORDS,
+    extend_stop_words,
     is_word,
     noun_phrases,
     nouns,
     tokens,
-    with_more,
     without_contained,
 )
 from setveil.text.tagging import PIECE, SpacyTagger, find_tagger, pieces, tagged_sentences, tidied
@@ -97,10 +97,10 @@ def test_tokens_are_lemmas_without_stop_words_numbers_and_single_characters():
 
 
 def test_stop_words_of_the_user_are_left_out():
-    assert noun_phrases("A sick patient", stop_words=with_more(["Patient"])) == []
+    assert noun_phrases("A sick patient", stop_words=extend_stop_words(["Patient"])) == []
     assert Extractor(method="tokens", stop_words=("fever",))("high fever") == ["high"]
     with pytest.raises(ParameterError, match="more than one word"):
-        with_more(["two words"])
+        extend_stop_words(["two words"])
 
 
 @pytest.mark.parametrize("word", ["é", "ß-1", "b12", "o'neil", "u.s.", "at&t"])

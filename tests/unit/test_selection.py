@@ -21,9 +21,9 @@ from setveil.text.selection import (
     Ratio,
     at_random,
     choose,
-    chosen_records,
     extreme,
-    shortened,
+    select_records,
+    truncate_records,
     with_cell_density,
     with_ttr,
 )
@@ -217,7 +217,7 @@ def test_the_order_of_the_input_tells_nothing(case, target, random):
 
 @given(tables(min_rows=1), st.integers(1, 4), st.integers(0))
 def test_shortened_records_are_parts_of_the_records(table, length, seed):
-    short = shortened(table, length, rng=np.random.default_rng(seed))
+    short = truncate_records(table, length, rng=np.random.default_rng(seed))
     for before, after in zip(table, short, strict=True):
         assert len(after) == min(len(before), length)
         assert set(after) <= set(before)
@@ -226,7 +226,7 @@ def test_shortened_records_are_parts_of_the_records(table, length, seed):
 def test_each_item_is_as_likely_to_stay_in_a_shortened_record():
     rng = np.random.default_rng(1)
     table = TransactionTable.from_rows([["a", "b", "c"]] * 30_000)
-    assert shortened(table, 1, rng=rng).supports() / 30_000 == pytest.approx(1 / 3, abs=0.02)
+    assert truncate_records(table, 1, rng=rng).supports() / 30_000 == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_among_few_choices_each_that_fits_is_as_likely():
@@ -258,7 +258,7 @@ def test_a_random_choice_is_one_of_the_table():
 
 def test_chosen_records_leave_nothing_of_the_others():
     table = TransactionTable.from_rows([["secret"], ["a"], ["b", "a"]])
-    assert chosen_records(table, np.array([1, 2])).vocabulary.names == ("a", "b")
+    assert select_records(table, np.array([1, 2])).vocabulary.names == ("a", "b")
 
 
 @pytest.mark.parametrize(

@@ -106,14 +106,14 @@ def _written(
     per_topic: int | None,
     least: float,
 ) -> "TransactionTable":
-    from setveil.text.selection import chosen_records
+    from setveil.text.selection import select_records
 
     records = found.records(topic or None, per_topic=per_topic, least=least)
     if not len(records):
         raise InfeasibleError(
             "no record is about these topics", fix="name other topics, or lower --least"
         )
-    return chosen_records(table, records)
+    return select_records(table, records)
 
 
 def _result(

@@ -204,9 +204,9 @@ of: ...
     """
     # The plus sign of a weight such as 1e+3 joins nothing.
     plain = re.sub(r"((?:^|\+)\s*[\d.]+[eE])\+(?=\d+\s*\*)", r"\1", spec)
-    parts = [_parsed(part, spec) for part in _split(plain)]
+    parts = [_parse(part, spec) for part in _split(plain)]
     made = [
-        (1.0 if weight is None else weight, _made(name, place, release))
+        (1.0 if weight is None else weight, _make(name, place, release))
         for weight, name, place in parts
     ]
     if len(made) == 1 and parts[0][0] is None:
@@ -221,7 +221,7 @@ def named_places(spec: str) -> tuple[str, ...]:
     >>> named_places("0.5*corpus:notes.index+wordnet+glove:vectors.txt")
     ('notes.index', 'vectors.txt')
     """
-    places = (_parsed(part, spec)[2].strip() for part in _split(spec))
+    places = (_parse(part, spec)[2].strip() for part in _split(spec))
     return tuple(place for place in places if place)
 
 
@@ -234,7 +234,7 @@ def check_spec(spec: str) -> None:
 of: ...
     """
     for part in _split(spec):
-        find("relatedness", _parsed(part, spec)[1])
+        find("relatedness", _parse(part, spec)[1])
 
 
 def _split(spec: str) -> list[str]:
@@ -242,7 +242,7 @@ def _split(spec: str) -> list[str]:
     return re.split(rf"\+(?=\s*(?:[^*:+]+\*)?\s*(?:{names})\s*(?::|\+|$))", spec)
 
 
-def _parsed(part: str, spec: str) -> tuple[float | None, str, str]:
+def _parse(part: str, spec: str) -> tuple[float | None, str, str]:
     found = _PART.fullmatch(part.strip())
     if found is None:
         raise ParameterError(
@@ -263,7 +263,7 @@ def _parsed(part: str, spec: str) -> tuple[float | None, str, str]:
     return weight, found["name"].strip(), found["place"] or ""
 
 
-def _made(name: str, place: str, release: Release | None) -> Relatedness:
+def _make(name: str, place: str, release: Release | None) -> Relatedness:
     target = find("relatedness", name).target
     if not hasattr(target, "from_spec"):
         raise ParameterError(
@@ -285,10 +285,10 @@ def place_of(name: str, place: str, what: str) -> str:
     return place.strip()
 
 
-def no_place(name: str, place: str) -> None:
+def refuse_place(name: str, place: str) -> None:
     """Refuse a place after a source that has none.
 
-    >>> no_place("release", "x")
+    >>> refuse_place("release", "x")
     Traceback (most recent call last):
     setveil.core.errors.ParameterError: nothing follows release, but 'x' does. To fix: write \
 release.

@@ -22,8 +22,8 @@ import numpy as np
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
 from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen, offsets_of
-from setveil.relatedness.base import BoolArray, Counts, FloatArray, IntArray, no_place, place_of
-from setveil.relatedness.index import CorpusIndex, meet
+from setveil.relatedness.base import BoolArray, Counts, FloatArray, IntArray, place_of, refuse_place
+from setveil.relatedness.index import CorpusIndex, pair_counts_of
 from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ class RecordCounts:
 
     def pair_counts(self, rows: Sequence[str], columns: Sequence[str]) -> IntArray:
         """Return for each row item and column item how many records show both."""
-        return meet(rows, columns, self.postings, self.total)
+        return pair_counts_of(rows, columns, self.postings, self.total)
 
     def postings(self, term: str) -> Int32Array:
         """Return the records that show an item, ascending."""
@@ -301,7 +301,7 @@ class WithinRelease(NGD):
     @classmethod
     def from_spec(cls, place: str, *, release: Release | None = None) -> Self:
         """Return the distance over a release."""
-        no_place("release", place)
+        refuse_place("release", place)
         if release is None:
             raise ParameterError(
                 "relatedness within the release needs one",

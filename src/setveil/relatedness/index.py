@@ -119,7 +119,7 @@ To...
         """
         where = shown_name(path)
         try:
-            raw = _mapped(Path(path))
+            raw = _map_file(Path(path))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"cannot be read: {reason}", where=where, fix=FIX) from None
@@ -161,7 +161,7 @@ To...
 
     def pair_counts(self, rows: Sequence[str], columns: Sequence[str]) -> IntArray:
         """Return for each row term and column term how many documents hold both."""
-        return meet(rows, columns, self.postings, self.total)
+        return pair_counts_of(rows, columns, self.postings, self.total)
 
     # --- words and phrases --------------------------------------------------------------------
 
@@ -248,7 +248,7 @@ To...
 # --- the file -------------------------------------------------------------------------------------
 
 
-def _mapped(path: Path) -> npt.NDArray[np.uint8]:
+def _map_file(path: Path) -> npt.NDArray[np.uint8]:
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size == 0:
             return np.empty(0, dtype=np.uint8)  # an empty file cannot be mapped
@@ -335,7 +335,7 @@ BLOCK = 256
 """Terms counted at a time: bounds the memory of their bitsets, whatever is asked for."""
 
 
-def meet(
+def pair_counts_of(
     rows: Sequence[str],
     columns: Sequence[str],
     postings_of: Callable[[str], Postings],
@@ -355,7 +355,7 @@ def meet(
     Examples
     --------
     >>> lists = {"flu": [0, 2], "cough": [2, 3], "gout": []}
-    >>> meet(["flu", "gout"], ["cough", "flu"],
+    >>> pair_counts_of(["flu", "gout"], ["cough", "flu"],
     ...      lambda term: np.array(lists[term], dtype=np.int32), 4).tolist()
     [[1, 2], [0, 0]]
     """
@@ -365,9 +365,9 @@ def meet(
     across, columns_at = _distinct(columns)
     counts = np.zeros((len(down), len(across)), dtype=np.int64)
     for c in range(0, len(across), BLOCK):
-        column_lists = _joined([postings_of(term) for term in across[c : c + BLOCK]])
+        column_lists = _join_lists([postings_of(term) for term in across[c : c + BLOCK]])
         for r in range(0, len(down), BLOCK):
-            row_lists = _joined([postings_of(term) for term in down[r : r + BLOCK]])
+            row_lists = _join_lists([postings_of(term) for term in down[r : r + BLOCK]])
             counts[r : r + BLOCK, c : c + BLOCK] = pair_counts(*row_lists, *column_lists, total)
     return counts[np.ix_(rows_at, columns_at)]
 
@@ -378,7 +378,7 @@ def _distinct(terms: Sequence[str]) -> tuple[list[str], IntArray]:
     return list(place), at
 
 
-def _joined(lists: list[Postings]) -> tuple[IntArray, npt.NDArray[np.int32]]:
+def _join_lists(lists: list[Postings]) -> tuple[IntArray, npt.NDArray[np.int32]]:
     starts = offsets_of([len(each) for each in lists])
     joined = np.concatenate([np.empty(0, dtype=np.int32), *lists], casting="unsafe", dtype=np.int32)
     return starts, joined
@@ -590,8 +590,8 @@ def _write(
     arrays["posting_starts"] = offsets_of(held)
     wide = arrays["document_starts"][-1] > NARROW
     with tempfile.TemporaryFile(dir=folder) as spots, tempfile.TemporaryFile(dir=folder) as lists:
-        places = on_disk(spots, "<i8" if wide else "<u4", int(occurrences.sum()))
-        postings = on_disk(lists, "<u4", int(held.sum()))
+        places = file_array(spots, "<i8" if wide else "<u4", int(occurrences.sum()))
+        postings = file_array(lists, "<u4", int(held.sum()))
         next_place = arrays["place_starts"][:-1].copy()
         next_posting = arrays["posting_starts"][:-1].copy()
         last[:] = -1
@@ -605,7 +605,7 @@ def _write(
             write_sections(out, arrays, singulars=singulars)
 
 
-def on_disk(file: IO[bytes], kind: str, length: int) -> Array:
+def file_array(file: IO[bytes], kind: str, length: int) -> Array:
     """Return an array in a file; it goes when the file is closed."""
     file.truncate(length * np.dtype(kind).itemsize)
     return np.memmap(file, dtype=kind, mode="r+", shape=(length,))

@@ -23,7 +23,7 @@ from setveil.relatedness.index import (
     END,
     NARROW,
     CorpusIndex,
-    on_disk,
+    file_array,
     word_forms,
     words_of_many,
     write_sections,
@@ -346,7 +346,9 @@ def _write(
         wide = bool(arrays["document_starts"][-1] > NARROW)
         spots.flush()
         lists.flush()
-        arrays["places"] = on_disk(spots, "<i8" if wide else "<u4", int(arrays["place_starts"][-1]))
-        arrays["postings"] = on_disk(lists, "<u4", int(arrays["posting_starts"][-1]))
+        arrays["places"] = file_array(
+            spots, "<i8" if wide else "<u4", int(arrays["place_starts"][-1])
+        )
+        arrays["postings"] = file_array(lists, "<u4", int(arrays["posting_starts"][-1]))
         with output_file(path) as out:
             write_sections(out, arrays, singulars=singulars)

@@ -21,8 +21,8 @@ from setveil.spark.table import quoted
 from setveil.text.documents import (
     ENDINGS,
     TEXT_FIELDS,
-    decoded,
-    foreign,
+    decode_text,
+    foreign_kind,
     html_to_text,
     looks_like_html,
 )
@@ -224,8 +224,8 @@ def read_texts(table: pa.Table) -> pa.Table:
             raise InputError("Spark does not unpack zstd", where=unquote(path), fix="unpack it")
         plain = gzip.decompress(content) if name.endswith(".gz") else content
         is_table = PurePosixPath(name.removesuffix(".gz")).suffix in ENDINGS
-        if not is_table and not foreign(plain[:HEAD]):
-            texts.append(decoded(plain))
+        if not is_table and not foreign_kind(plain[:HEAD]):
+            texts.append(decode_text(plain))
             kept.append(place)
     found = table.select([FILE, PLACE]).take(pa.array(kept, pa.int64()))
     return strip_tags(found.append_column(TEXT, pa.array(texts, pa.string())))

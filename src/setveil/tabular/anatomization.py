@@ -118,9 +118,9 @@ def anatomize(
             f"the sensitive column is called {COUNT!r}, and so would be the column of the counts",
             fix="rename it",
         )
-    table, order, group_of = _grouped(frame, sensitive, l, rng)
+    table, order, group_of = _group_rows(frame, sensitive, l, rng)
     rest = table.drop(sensitive)
-    numbers = _numbered(group_of, content_ranks(rest), content_ranks(table.select(sensitive)))
+    numbers = _number_groups(group_of, content_ranks(rest), content_ranks(table.select(sensitive)))
     rows = rest.with_columns(pl.Series(GROUP, numbers))
     key = content_order(rows)
     values = pl.DataFrame([pl.Series(GROUP, numbers), table[sensitive]])
@@ -178,18 +178,20 @@ def permute(
     generator = np.random.default_rng(rng)
     if not is_number(spread) or not 0 <= spread < float("inf"):
         raise ParameterError(f"spread is {spread!r}", fix="use a number of at least 0")
-    table, order, group_of = _grouped(frame, sensitive, l, generator)
+    table, order, group_of = _group_rows(frame, sensitive, l, generator)
     if spread:
-        group_of = _spread_out(table[sensitive], group_of, spread)
-    shuffled = _shuffled(group_of, generator)
+        group_of = _merge_close_groups(table[sensitive], group_of, spread)
+    shuffled = _shuffle(group_of, generator)
     mixed = table.with_columns(table[sensitive][shuffled.tolist()].alias(sensitive))
     rest = content_ranks(table.drop(sensitive))
-    changed = mixed.with_columns(pl.Series(GROUP, _numbered(group_of, rest, content_ranks(mixed))))
+    changed = mixed.with_columns(
+        pl.Series(GROUP, _number_groups(group_of, rest, content_ranks(mixed)))
+    )
     key = content_order(changed.select(GROUP, *table.columns))
     return Permuted(frame=changed[key.tolist()], l=l, spread=float(spread), key=order[key])
 
 
-def _grouped(
+def _group_rows(
     frame: Frame,
     sensitive: str,
     l: int,
@@ -236,7 +238,7 @@ def _grouped(
     return table[order.tolist()], order, group_of
 
 
-def _numbered(group_of: Int64Array, *published: Int64Array) -> Int64Array:
+def _number_groups(group_of: Int64Array, *published: Int64Array) -> Int64Array:
     """Give the groups numbers by what is published of their rows, each column for itself.
 
     Groups of which the same is published are interchangeable; nothing else may decide, above all
@@ -255,7 +257,7 @@ def _numbered(group_of: Int64Array, *published: Int64Array) -> Int64Array:
     return numbers
 
 
-def _spread_out(column: pl.Series, group_of: Int64Array, spread: float) -> Int64Array:
+def _merge_close_groups(column: pl.Series, group_of: Int64Array, spread: float) -> Int64Array:
     """Put groups together whose numbers lie too close; what is rare in both is rare in the sum."""
     if not column.dtype.is_numeric() or column.null_count() or not column.is_finite().all():
         raise InputError(
@@ -292,7 +294,7 @@ def _spread_out(column: pl.Series, group_of: Int64Array, spread: float) -> Int64
     return np.array([into.get(group, group) for group in group_of.tolist()], dtype=np.int64)
 
 
-def _shuffled(group_of: Int64Array, rng: np.random.Generator) -> Int64Array:
+def _shuffle(group_of: Int64Array, rng: np.random.Generator) -> Int64Array:
     """Return for each row the row of the same group whose value it gets."""
     by_group = np.argsort(group_of, kind="stable")
     mixed = np.lexsort((rng.random(len(group_of)), group_of))

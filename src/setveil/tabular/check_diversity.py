@@ -367,7 +367,7 @@ class AlphaKAnonymity(SensitiveCheck):
         found = class_values(frame, self.quasi, self.sensitive)
         sizes = {row: sum(counts.values()) for row, counts in found.items()}
         small = {row for row, size in sizes.items() if size < self.k}
-        sure, bad, absent = _given_away(self, found, self.alpha, self.values)
+        sure, bad, absent = _confident_values(self, found, self.alpha, self.values)
         bad += [(-1, self.witness(row, sizes[row], f"at least {self.k} rows")) for row in small]
         classes = class_count(len(found))
         parts = [f"{len(small):,} with fewer than {self.k} rows"] if small else []
@@ -443,7 +443,7 @@ class ConfidenceBounding(SensitiveCheck):
     def check(self, frame: Frame) -> Verdict:
         """Compute the confidences; witnesses are the surest rules."""
         found = class_values(frame, self.quasi, self.sensitive)
-        sure, bad, absent = _given_away(self, found, self.h, self.values)
+        sure, bad, absent = _confident_values(self, found, self.h, self.values)
         classes = class_count(len(found))
         worst = min(bad, key=lambda each: (each[0], each[1].items))[1] if bad else None
         which = f"{worst.consequent} with {worst.confidence}" if worst else ""
@@ -477,7 +477,7 @@ def _value_names(given: object) -> tuple[str, ...]:
     return tuple(map(str, given))
 
 
-def _occurring(
+def _resolve_values(
     found: Mapping[Row, Mapping[object, int]], names: Sequence[str]
 ) -> tuple[set[object] | None, str]:
     """Return the values that are meant, None for all, and a remark on names that mean none."""
@@ -507,14 +507,14 @@ def _number(text: str) -> Fraction | None:
         return None
 
 
-def _given_away(
+def _confident_values(
     check: SensitiveCheck,
     found: Mapping[Row, Mapping[object, int]],
     most: Fraction,
     names: Sequence[str],
 ) -> tuple[set[Row], list[tuple[Fraction | int, Witness]], str]:
     """Return the classes in which a value has a share above `most`, witnesses, and a remark."""
-    values, absent = _occurring(found, names)
+    values, absent = _resolve_values(found, names)
     sure: set[Row] = set()
     bad: list[tuple[Fraction | int, Witness]] = []
     for row, counts in found.items():
@@ -654,9 +654,9 @@ class TCloseness(SensitiveCheck):
     ) -> tuple[list[Any], Callable[[Whole], Fraction], int]:
         """Return the values in a fitting order, how an excess is moved, and how much that grows."""
         if distance == "equal":
-            return sorted(values, key=str), _equal, len(values)
+            return sorted(values, key=str), _equal_distance, len(values)
         if distance == "ordered":
-            return sorted(values), _ordered, len(values)
+            return sorted(values), _ordered_distance, len(values)
         assert self.taxonomy is not None
         tree = self.taxonomy.for_items(list(map(str, values)))
         climb = _Climb(tree, tree.leaf_of(list(map(str, values))))
@@ -687,11 +687,11 @@ def _excess(own: list[int], n: int, total: list[int], rows: int, stretch: int) -
     return much
 
 
-def _equal(much: Whole) -> Fraction:
+def _equal_distance(much: Whole) -> Fraction:
     return Fraction(int(np.abs(much).sum()), 2)
 
 
-def _ordered(much: Whole) -> Fraction:
+def _ordered_distance(much: Whole) -> Fraction:
     return Fraction(int(np.abs(np.cumsum(much)).sum()), max(len(much) - 1, 1))
 
 

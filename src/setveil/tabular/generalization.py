@@ -565,7 +565,7 @@ def suppress_values(
     table, trees = read_table_and_trees(frame, quasi, k, flat=True)
     trees = [tree.contracted() for tree in trees]
     nodes = disclose_nodes(Classes(trees, k)).nodes
-    return publish_nodes(table, trees, nodes, k, notes=[_suppressed(trees, nodes)])
+    return publish_nodes(table, trees, nodes, k, notes=[_suppression_note(trees, nodes)])
 
 
 def suppress_cells(
@@ -603,10 +603,10 @@ def suppress_cells(
     table, trees = read_table_and_trees(frame, quasi, k, flat=True)
     trees = [tree.contracted() for tree in trees]
     nodes = local_recoding(trees, k, random_order(table, [tree.codes for tree in trees], rng))
-    return publish_nodes(table, trees, nodes, k, notes=[_suppressed(trees, nodes)])
+    return publish_nodes(table, trees, nodes, k, notes=[_suppression_note(trees, nodes)])
 
 
-def _suppressed(trees: Sequence[ValueTree], nodes: Sequence[Int64Array]) -> str:
+def _suppression_note(trees: Sequence[ValueTree], nodes: Sequence[Int64Array]) -> str:
     hidden = sum(
         int(np.count_nonzero(column == 0))
         for tree, column in zip(trees, nodes, strict=True)

@@ -71,7 +71,8 @@ To fix: let each width be a multiple of the one before.
         for narrow, wide in pairwise(exact):
             if wide <= narrow or (wide / narrow).denominator != 1:
                 raise ParameterError(
-                    f"intervals of {_shown(wide)} cannot be made of intervals of {_shown(narrow)}",
+                    f"intervals of {_format_number(wide)} cannot be made of intervals of "
+                    f"{_format_number(narrow)}",
                     fix="let each width be a multiple of the one before",
                 )
         object.__setattr__(self, "widths", exact)
@@ -105,7 +106,7 @@ To fix: let each width be a multiple of the one before.
             place = (value - self.origin) // width
             low = self.origin + place * width
             sign = "-" if low >= 0 else " to "
-            found.append((place, f"[{_shown(low)}{sign}{_shown(low + width)})"))
+            found.append((place, f"[{_format_number(low)}{sign}{_format_number(low + width)})"))
         return found
 
     def path(self, value: Fraction) -> list[str]:
@@ -353,5 +354,5 @@ def _fraction(number: Number, name: str) -> Fraction:
         ) from None
 
 
-def _shown(number: Fraction) -> str:
+def _format_number(number: Fraction) -> str:
     return str(number.numerator) if number.denominator == 1 else f"{float(number):.12g}"

@@ -89,7 +89,7 @@ def mondrian(
     columns = [
         _TreeColumn(tree=value_tree(table[name], given[name]))
         if name in given
-        else _ordered(table[name])
+        else _ordered_column(table[name])
         for name in names
     ]
     shown: list[list[str | None]] = [[None] * len(table) for _ in names]
@@ -194,7 +194,7 @@ class _OrderedColumn:
         return "{" + ", ".join(str(self.values[place]) for place in places) + "}"
 
 
-def _ordered(column: pl.Series) -> _OrderedColumn:
+def _ordered_column(column: pl.Series) -> _OrderedColumn:
     values, places = distinct_values(column)
     numeric = column.dtype.is_numeric()
     positions = np.arange(len(values), dtype=np.float64)

@@ -131,12 +131,12 @@ class Documents:
         if self.delimiter is not None:
             checked_delimiter(self.delimiter)
         for pattern in (self.header_pattern, self.footer_pattern):
-            compiled(pattern)
+            compile_pattern(pattern)
         problems = Problems(name=shown_name(self.path), on_error=self.on_error)
         object.__setattr__(self, "problems", problems)
 
     def __iter__(self) -> Iterator[Document]:
-        header, footer = compiled(self.header_pattern), compiled(self.footer_pattern)
+        header, footer = compile_pattern(self.header_pattern), compile_pattern(self.footer_pattern)
         for name, text in self._raw():
             yield self._finished(name, text, header, footer)
 
@@ -147,7 +147,7 @@ class Documents:
         with Source(self.path) as source:
             if not source.head:
                 raise InputError("there is nothing in it", where=source.name, fix="give text")
-            kind = foreign(source.head)
+            kind = foreign_kind(source.head)
             if kind:
                 raise InputError(
                     f"this is {kind}", where=source.name, fix="give text, JSON lines or a table"
@@ -158,7 +158,7 @@ class Documents:
             elif chosen == "csv":
                 yield from self._table(source)
             else:
-                yield Path(source.name).name, decoded(source.read_all())
+                yield Path(source.name).name, decode_text(source.read_all())
 
     def _folder(self, folder: Path) -> Iterator[tuple[str, str]]:
         found = 0
@@ -168,7 +168,7 @@ class Documents:
                 continue
             try:
                 with Source(path) as source:
-                    kind = foreign(source.head)
+                    kind = foreign_kind(source.head)
                     content = b"" if kind else source.read_all()
             except InputError as error:
                 self._skip(path, error.what)
@@ -177,7 +177,7 @@ class Documents:
                 self._skip(path, f"is {kind}")
                 continue
             found += 1
-            yield path.relative_to(folder).as_posix(), decoded(content)
+            yield path.relative_to(folder).as_posix(), decode_text(content)
         if not found:
             raise InputError(
                 "there is no text file in this folder",
@@ -267,10 +267,10 @@ class Documents:
         self.problems.add(what, line=number, text=line, fix=fix)
 
 
-def compiled(pattern: str | None) -> re.Pattern[str] | None:
+def compile_pattern(pattern: str | None) -> re.Pattern[str] | None:
     """Return a user's regular expression, or say what is wrong with it; ``^`` begins any line.
 
-    >>> compiled("(")
+    >>> compile_pattern("(")
     Traceback (most recent call last):
     setveil.core.errors.ParameterError: the pattern '(' is no regular expression: missing ), ...
     """
@@ -285,20 +285,20 @@ def compiled(pattern: str | None) -> re.Pattern[str] | None:
         ) from None
 
 
-def decoded(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     r"""Return the text of bytes: UTF-8, or UTF-16 with its mark; what is neither is replaced.
 
-    >>> decoded(b"caf\xe9"), decoded("café".encode("utf-16"))
+    >>> decode_text(b"caf\xe9"), decode_text("café".encode("utf-16"))
     ('caf\ufffd', 'café')
     """
     coding = "utf-16" if content.startswith(UTF_16) else "utf-8-sig"
     return content.decode(coding, "replace").replace("\0", " ")
 
 
-def foreign(head: bytes) -> str:
+def foreign_kind(head: bytes) -> str:
     """Return what the first bytes of something that is no text belong to; nothing for text.
 
-    >>> foreign(b"%PDF-1.7"), foreign(b"A fever.")
+    >>> foreign_kind(b"%PDF-1.7"), foreign_kind(b"A fever.")
     ('a PDF document', '')
     """
     if head.startswith(UTF_16):
@@ -310,7 +310,7 @@ def foreign(head: bytes) -> str:
 def lines(source: Source) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line; what is no UTF-8 is replaced."""
     if source.head.startswith(UTF_16):
-        yield from enumerate(decoded(source.read_all()).split("\n"), 1)
+        yield from enumerate(decode_text(source.read_all()).split("\n"), 1)
         return
     number = 0
     for block in source.blocks():

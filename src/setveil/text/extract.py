@@ -12,7 +12,7 @@ from setveil.core.errors import InputError, ParameterError
 from setveil.core.table import RowCollector
 from setveil.io.read_report import SHOWN
 from setveil.text.documents import Document, DocumentCounts, Documents
-from setveil.text.extractor import Extractor, Processes, batch_of, cores
+from setveil.text.extractor import Extractor, Processes, cores, extract_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -169,7 +169,7 @@ def extract(
     extractor = Extractor(method=method, tagger=tagger, stop_words=tuple(stop_words))
     met = documents.counts if isinstance(documents, Documents) else DocumentCounts()
     made = _Made()
-    batches = _batches(_named(documents, met))
+    batches = _batches(_name_documents(documents, met))
     ahead, more = _enough(batches)
     wanted = workers or cores()
     processes = wanted > 1 and more and bool(sys.executable)
@@ -234,14 +234,14 @@ def _run(
         if processes:
             results = stack.enter_context(Processes(extractor, processes)).each(texts)
         else:
-            results = (batch_of(extractor, each) for each in texts)
+            results = (extract_batch(extractor, each) for each in texts)
         for found in results:
             made.add(next(kept), found)
             if progress is not None:
                 progress("extracting", made.documents, 0)
 
 
-def _named(documents: Iterable[Document | str], met: DocumentCounts) -> Iterator[Document]:
+def _name_documents(documents: Iterable[Document | str], met: DocumentCounts) -> Iterator[Document]:
     """Yield documents; plain texts are counted here and called by their number."""
     for number, given in enumerate(documents, 1):
         document = Document(name=str(number), text=given) if isinstance(given, str) else given

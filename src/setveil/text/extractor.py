@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 from setveil.core.errors import ParameterError, SetveilError
 from setveil.core.threads import map_ahead
 from setveil.engine.processes import python_command, python_environment
-from setveil.text.noun_phrases import noun_phrases, nouns, tokens, with_more
+from setveil.text.noun_phrases import extend_stop_words, noun_phrases, nouns, tokens
 from setveil.text.tagging import find_tagger
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ class Extractor:
             raise ParameterError(
                 f"{self.method!r} is no way to extract items", fix=f"use {', '.join(METHODS)}"
             )
-        with_more(self.stop_words)
+        extend_stop_words(self.stop_words)
 
     @cached_property
     def _stop_words(self) -> frozenset[str]:
-        return with_more(self.stop_words)
+        return extend_stop_words(self.stop_words)
 
     def __call__(self, text: str) -> list[str]:
         """Return the items of a text, each once."""
@@ -81,10 +81,10 @@ class Extractor:
         return asdict(self)
 
 
-def batch_of(extractor: Extractor, texts: Iterable[str]) -> dict[str, Any]:
+def extract_batch(extractor: Extractor, texts: Iterable[str]) -> dict[str, Any]:
     """Return the items of each text and the number of words in all of them.
 
-    >>> batch_of(Extractor(), ["High fever.", ""])
+    >>> extract_batch(Extractor(), ["High fever.", ""])
     {'rows': [['high fever'], []], 'words': 2}
     """
     rows, words = [], 0
@@ -118,7 +118,7 @@ def serve(source: TextIO, target: TextIO) -> None:
         return
     answer({"ready": True})
     for line in source:
-        answer(batch_of(extractor, json.loads(line)))
+        answer(extract_batch(extractor, json.loads(line)))
 
 
 def cores() -> int:
@@ -152,9 +152,9 @@ class Processes:
     def __enter__(self) -> Self:
         try:
             for _ in range(self._workers):
-                self._all.append(_started())
+                self._all.append(_start_process())
             for process in self._all:  # all start at once, then each is waited for
-                _begin(process, self._settings)
+                _configure(process, self._settings)
                 self._idle.put(process)
         except BaseException:
             self.__exit__()
@@ -180,18 +180,18 @@ class Processes:
     def _one(self, texts: list[str]) -> dict[str, Any]:
         process = self._idle.get()
         try:
-            return _asked(process, texts)
+            return _ask(process, texts)
         finally:
             self._idle.put(process)
 
 
-def _begin(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> None:
-    answer = _asked(process, settings)
+def _configure(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> None:
+    answer = _ask(process, settings)
     if "what" in answer:
         raise ParameterError(answer["what"], fix=answer["fix"])
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _start_process() -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603  (our own code)
         python_command("setveil.text.extractor"),
         stdin=subprocess.PIPE,
@@ -201,7 +201,7 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _asked(process: subprocess.Popen[bytes], request: object) -> dict[str, Any]:
+def _ask(process: subprocess.Popen[bytes], request: object) -> dict[str, Any]:
     """Send a line and return the answer."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -70,10 +70,10 @@ STOP_WORDS = frozenset(word for words in _LISTS for word in words.split())
 """Pronouns, determiners, prepositions, conjunctions, auxiliary verbs and their like."""
 
 
-def with_more(words: Iterable[str]) -> frozenset[str]:
+def extend_stop_words(words: Iterable[str]) -> frozenset[str]:
     """Return the stop words and some more of the user's.
 
-    >>> "patient" in with_more(["Patient"]), "the" in with_more([])
+    >>> "patient" in extend_stop_words(["Patient"]), "the" in extend_stop_words([])
     (True, True)
     """
     more = frozenset(word.strip().lower() for word in words)
@@ -151,7 +151,7 @@ def nouns(
     for sentence in tagged_sentences(text, tagger):
         for word, tag in sentence:
             if _kind(word, tag, stop_words) == NOUN:
-                found[merged(word, tag)] = None
+                found[noun_form(word, tag)] = None
     return [item for item in found if item not in stop_words]
 
 
@@ -165,10 +165,10 @@ def _kind(word: str, tag: str, stop_words: Collection[str]) -> str:
     return kind if word.lower() not in stop_words and is_word(word) else BREAK
 
 
-def merged(word: str, tag: str = "NNS") -> str:
+def noun_form(word: str, tag: str = "NNS") -> str:
     """Return the form that stands for a noun's singular and its plural, in lower case.
 
-    >>> merged("Cells"), merged("States", "NNPS")
+    >>> noun_form("Cells"), noun_form("States", "NNPS")
     ('cell', 'states')
     """
     return singular(word.lower()) if tag == "NNS" else word.lower()
@@ -183,11 +183,11 @@ def _phrases(sentences: Iterable[Sentence], stop_words: Collection[str]) -> list
         place = 0
         while place < len(sentence):
             kind = kinds[place]
-            word = merged(*sentence[place]) if kind == NOUN else sentence[place][0].lower()
+            word = noun_form(*sentence[place]) if kind == NOUN else sentence[place][0].lower()
             following = kinds[place + 1]
             if (kind and kind != LETTER and following == NOUN) or (kind, following) == LETTERED:
                 place += 1
-                found[f"{word} {merged(*sentence[place])}"] = None
+                found[f"{word} {noun_form(*sentence[place])}"] = None
             elif kind == NOUN and word not in stop_words:
                 found[word] = None
             place += 1

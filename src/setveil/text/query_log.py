@@ -178,7 +178,7 @@ def transactions(
             fix="name the column (time=..., --time-column), or make records per user",
         )
     met = {"lines": 0, "without_user": 0, "without_query": 0, "without_time": 0}
-    asked = _collected(log, per, gap_minutes, met, progress)
+    asked = _collect(log, per, gap_minutes, met, progress)
     if not len(asked):
         raise InputError(
             "no line of the log holds a user and a query", fix="check the columns and the files"
@@ -226,7 +226,7 @@ def _check(per: str, gap_minutes: float, items: str, short: int) -> None:
 # --- who asked what -----------------------------------------------------------------------------
 
 
-def _collected(
+def _collect(
     log: QueryLog, per: str, gap_minutes: float, met: dict[str, int], progress: Progress | None
 ) -> pl.DataFrame:
     """Return ``user``, ``record`` and ``query``, each combination once."""
@@ -310,7 +310,7 @@ def query_items(
                 found[place] = [" ".join([*parts[:-1], known_singular(parts[-1])])]
     batches = (longer[at : at + BATCH] for at in range(0, len(longer), BATCH))
     done = 0
-    for batch, rows in _extracted(queries, batches, items, len(longer), workers):
+    for batch, rows in _extract(queries, batches, items, len(longer), workers):
         for place, row in zip(batch, rows, strict=True):
             found[place] = row
         done += len(batch)
@@ -319,7 +319,7 @@ def query_items(
     return found
 
 
-def _extracted(
+def _extract(
     queries: list[str],
     batches: Iterator[list[int]],
     method: str,

@@ -113,12 +113,12 @@ have 0.5 to 1, and the nearest is 0.5. To fix: ask for a ttr in that range.
     A. AlShuhail, J. Shao, "Semantic attack on disassociated transaction data", 2023, "Dataset
     preparation": the data density there is this ratio, 0.2 to 0.7.
     """
-    _checked(table, target, size=size, tolerance=tolerance)
+    _check(table, target, size=size, tolerance=tolerance)
     if length is not None and length < 1:
         raise ParameterError(f"length is {length}", fix="keep at least one item per record")
     rng = np.random.default_rng(rng)
-    order, sorted_table = _sorted(table)
-    cut = sorted_table if length is None else shortened(sorted_table, length, rng=rng)
+    order, sorted_table = _sort_records(table)
+    cut = sorted_table if length is None else truncate_records(sorted_table, length, rng=rng)
     if not len(cut.items):
         raise InputError("no record holds an item", fix="choose from records with items")
     ratio = Ratio(
@@ -179,9 +179,9 @@ def with_cell_density(
     >>> chosen.table.to_rows()
     [['cold', 'flu'], ['cold']]
     """
-    _checked(table, target, size=size, tolerance=tolerance)
+    _check(table, target, size=size, tolerance=tolerance)
     rng = np.random.default_rng(rng)
-    order, sorted_table = _sorted(table)
+    order, sorted_table = _sort_records(table)
     original, cells = record_cells(sorted_table, groups)
     if not cells.any():
         raise InputError(
@@ -210,19 +210,19 @@ def at_random(
     >>> len(at_random(table, size=2))
     2
     """
-    _checked_size(table, size)
+    _check_size(table, size)
     rng = np.random.default_rng(rng)
     order = table.canonical_order()
-    return chosen_records(table, order[rng.choice(len(table), size=size, replace=False)])
+    return select_records(table, order[rng.choice(len(table), size=size, replace=False)])
 
 
-def shortened(
+def truncate_records(
     table: TransactionTable, length: int, *, rng: np.random.Generator
 ) -> TransactionTable:
     """Return the records with at most `length` items each, drawn at random where there are more.
 
     >>> table = TransactionTable.from_rows([["a", "b", "c"], ["a"]])
-    >>> shortened(table, 2, rng=np.random.default_rng(1)).lengths.tolist()
+    >>> truncate_records(table, 2, rng=np.random.default_rng(1)).lengths.tolist()
     [2, 1]
     """
     kept = _ranks(table, rng) < length
@@ -230,11 +230,11 @@ def shortened(
     return TransactionTable(offsets=offsets, items=table.items[kept], vocabulary=table.vocabulary)
 
 
-def chosen_records(table: TransactionTable, records: Int64Array) -> TransactionTable:
+def select_records(table: TransactionTable, records: Int64Array) -> TransactionTable:
     """Return some records in canonical order, over the items that they hold and no others.
 
     >>> table = TransactionTable.from_rows([["flu"], ["cold", "fever"], ["gout"]])
-    >>> chosen = chosen_records(table, np.array([0, 1]))
+    >>> chosen = select_records(table, np.array([0, 1]))
     >>> chosen.to_rows(), chosen.vocabulary.names
     ([['cold', 'fever'], ['flu']], ('cold', 'fever', 'flu'))
     """
@@ -252,15 +252,15 @@ def chosen_records(table: TransactionTable, records: Int64Array) -> TransactionT
 # --- what both have in common -------------------------------------------------------------------
 
 
-def _checked(table: TransactionTable, target: float, *, size: int, tolerance: float) -> None:
+def _check(table: TransactionTable, target: float, *, size: int, tolerance: float) -> None:
     if not (math.isfinite(target) and 0 < target <= 1):
         raise ParameterError(f"the wished value is {target}", fix="use a number in (0, 1]")
     if not (math.isfinite(tolerance) and tolerance >= 0):
         raise ParameterError(f"the tolerance is {tolerance}", fix="use 0 or more, such as 0.01")
-    _checked_size(table, size)
+    _check_size(table, size)
 
 
-def _checked_size(table: TransactionTable, size: int) -> None:
+def _check_size(table: TransactionTable, size: int) -> None:
     if not 1 <= size <= len(table):
         raise ParameterError(
             f"{size:,} records cannot be chosen from {len(table):,}",
@@ -268,7 +268,7 @@ def _checked_size(table: TransactionTable, size: int) -> None:
         )
 
 
-def _sorted(table: TransactionTable) -> tuple[Int64Array, TransactionTable]:
+def _sort_records(table: TransactionTable) -> tuple[Int64Array, TransactionTable]:
     """Return the records, as sets, in an order that depends on nothing but their content."""
     if table.is_bag:
         table = TransactionTable.from_csr(table.offsets, table.items, table.vocabulary.names)
@@ -278,7 +278,7 @@ def _sorted(table: TransactionTable) -> tuple[Int64Array, TransactionTable]:
 
 def _selection(table: TransactionTable, order: Int64Array, found: Found) -> Selection:
     return Selection(
-        table=chosen_records(table, found.records),
+        table=select_records(table, found.records),
         records=frozen(np.sort(order[found.records]), np.int64),
         value=found.value,
         at_random=found.at_random,
@@ -612,7 +612,7 @@ def _among_all(
     at_random: float,
 ) -> Found:
     """Look at every choice and draw one of those that are near enough, or of the nearest."""
-    choices, values = zip(*_valued(ratio, size), strict=True)
+    choices, values = zip(*_all_values(ratio, size), strict=True)
     found = np.array(values)
     known = np.flatnonzero(~np.isnan(found))
     away = np.abs(found[known] - target)
@@ -629,7 +629,7 @@ def _among_all(
     )
 
 
-def _valued(ratio: Ratio, size: int) -> Iterator[tuple[tuple[int, ...], float]]:
+def _all_values(ratio: Ratio, size: int) -> Iterator[tuple[tuple[int, ...], float]]:
     bounds = ratio.offsets.tolist()
     items = ratio.items.tolist()
     held = [sum(1 << i for i in items[a:b]) for a, b in pairwise(bounds)]

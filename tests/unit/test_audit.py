@@ -7,6 +7,7 @@ import pytest
 from setveil import Taxonomy, TransactionTable, audit, load_manifest
 from setveil.core import registry
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.params import usual_values
 
 TREE = Taxonomy.from_parents(
     {"flu": "virus", "HIV": "virus", "gout": "joints", "virus": "illness", "joints": "illness"}
@@ -21,7 +22,7 @@ def test_every_method_runs_on_the_same_data(entry, tmp_path):
     fields = entry.target.__dataclass_fields__
     letter = next((name for name in "kpl" if name in fields), None)
     params = {letter: 2} if letter else {"rho": Fraction(1, 3)} if "rho" in fields else {}
-    params |= getattr(entry.target, "usual", {})
+    params |= usual_values(entry.target)
     run = audit.run_method(entry.name, params, TABLE, TREE, sensitive=["HIV"])
     assert run.keeps_promise == (run.promise is not None)
     assert run.consistent

@@ -19,6 +19,7 @@ from setveil.attack import (
     save_guess,
 )
 from setveil.core.errors import InputError, NotApplicable, ParameterError, SetveilError
+from setveil.core.params import usual_values
 from setveil.core.registry import entries
 from setveil.measure import draw_targets, score, score_linkage
 from setveil.release import publish_groups, publish_suppressed
@@ -131,7 +132,7 @@ def made_by(entry):
     target = entry.target
     has = target.__dataclass_fields__
     params = {name: value for name, value in {"k": 2, "p": 2, "l": 2}.items() if name in has}
-    params |= getattr(target, "usual", {})
+    params |= usual_values(target)
     secret = SECRET if "sensitive" in target.requires else ()
     ordinary = [name for name in TABLE.vocabulary.names if name not in secret]
     tree = GIVEN.for_items(ordinary).without(secret)

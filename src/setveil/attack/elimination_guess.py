@@ -183,6 +183,21 @@ class EliminationGuess(Guess):
     """
 
     kind: ClassVar[str] = "elimination"
+    score_words: ClassVar[dict[str, str]] = {
+        "auc": "chance that an added cell is ranked above an original one",
+        "kept_f1": "harmonic mean of the next two: original cells recognised",
+        "kept_precision": "share of the cells it kept that are original",
+        "kept_recall": "share of the original cells that it kept",
+        "f1": "harmonic mean of the next two: added cells found",
+        "precision": "share of the cells it eliminated that were added",
+        "recall": "share of the added cells that it eliminated",
+        "ece": "expected calibration error of its probabilities",
+        "sure": "share of the cells that it calls added with a chance of 0.95 and more",
+        "sure_precision": "share of these that were added",
+        "cell_density": "share of the attacked cells that are original",
+        "attacked": "share of all cells that it could attack",
+    }
+    beside: ClassVar[tuple[str, ...]] = ("ra", "all", "control")
 
     tables: tuple[TableGuess, ...]
     notes: tuple[str, ...] = ()

@@ -29,7 +29,9 @@ class Guess:
 
     A class sets `kind`, which lists it, and declares fields of texts, numbers, tuples and
     mappings with text keys; it overrides :meth:`to_json` and :meth:`from_json` for anything
-    else. JSON turns tuples into lists: ``__post_init__`` turns them back.
+    else. JSON turns tuples into lists: ``__post_init__`` turns them back. `score_words` says what
+    each of its scores means, and `beside` which baselines and control stand beside a score, as
+    the ends of their names.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ class Guess:
     """
 
     kind: ClassVar[str] = ""
+    score_words: ClassVar[dict[str, str]] = {}
+    beside: ClassVar[tuple[str, ...]] = ()
 
     attack: str
     about: str | None = None

@@ -46,6 +46,12 @@ class InferenceGuess(Guess):
     """
 
     kind: ClassVar[str] = "inference"
+    score_words: ClassVar[dict[str, str]] = {
+        "believed": "mean chance that is given to a sensitive item that a person has",
+        "believed_before": "the same by an attacker who knows nothing of the person",
+        "believed_control": "mean chance that is given to one that the person does not have",
+        "advantage": "share of what knowing nothing misses that the attack gets",
+    }
 
     targets: tuple[int, ...]
     known: tuple[tuple[str, ...], ...]

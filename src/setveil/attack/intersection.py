@@ -55,6 +55,7 @@ class IntersectionGuess(LinkageGuess):
     """
 
     kind: ClassVar[str] = "intersection"
+    beside: ClassVar[tuple[str, ...]] = ("random", "control", "first")
 
     alone: tuple[Link, ...]
 

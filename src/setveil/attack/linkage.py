@@ -136,6 +136,21 @@ class LinkageGuess(Guess):
     """
 
     kind: ClassVar[str] = "linkage"
+    score_words: ClassVar[dict[str, str]] = {
+        "named": "chance of naming the right record of a person of whom a few items are known",
+        "advantage": "share of what naming blindly misses that the attack gets",
+        "singled": "share of the targets with just one candidate, which is theirs",
+        "advantage_singled": "share of what naming blindly misses that singling out gets",
+        "sure": "mean chance that the adversary gives to the record it names",
+        "single": "share of the targets with just one candidate",
+        "below_k": "share of the targets with fewer than k candidates",
+        "found": "share of the targets with any candidate",
+        "candidates": "mean number of records that may be the target's",
+        "learned": "share of the targets of whom a further item is certain",
+        "equivocation": "bits lacking about whether a target holds a sensitive item; at most 1",
+        "equivocation_before": "the same without anything known of the target",
+    }
+    beside: ClassVar[tuple[str, ...]] = ("random", "control")
 
     k: int
     targets: tuple[int, ...]

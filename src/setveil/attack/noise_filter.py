@@ -46,6 +46,15 @@ class NoiseGuess(Guess):
     """
 
     kind: ClassVar[str] = "noise"
+    score_words: ClassVar[dict[str, str]] = {
+        "noise_removed": "share of the wrong cells of the release that the guess has right, net",
+        "advantage": "share of what judging each item by itself leaves wrong that the guess "
+        "has right",
+        "precision": "share of the items that records are believed to hold that they do",
+        "recall": "share of the items of the records that the guess believes",
+        "f1": "harmonic mean of the two",
+    }
+    beside: ClassVar[tuple[str, ...]] = ("alone", "published", "control")
 
     items: tuple[str, ...]
     rows: tuple[tuple[int, ...], ...]

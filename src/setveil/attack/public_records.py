@@ -49,6 +49,15 @@ class PublicRecordsGuess(Guess):
     """
 
     kind: ClassVar[str] = "public-records"
+    score_words: ClassVar[dict[str, str]] = {
+        "first": "share of the records whose original is named first among the candidates",
+        "rank": "mean share of the other candidates that are ranked above the original",
+        "among": "share of the attacked records whose original is among the candidates",
+        "sure": "share of these that it names with a chance of 0.9 and more",
+        "precision": "share of those that it names rightly",
+        "sure_absent": "share of the records it is sure of although their original is not there",
+    }
+    beside: ClassVar[tuple[str, ...]] = ("random", "control")
 
     candidates: tuple[tuple[str, ...], ...]
     copies: tuple[int, ...]

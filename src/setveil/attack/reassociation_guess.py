@@ -84,6 +84,20 @@ class ClusterGuess:
         }
 
 
+SCORES = {
+    "accuracy": "share of what belongs to each record besides its anchor that was attached to it",
+    "precision": "share of what was attached that belongs there",
+    "transaction_breakage": "share of the records with at least one term attached rightly",
+    "km_breakage": "share of the protected itemsets that stand together in a record again",
+    "wmd": "mean word mover's distance of rebuilt from true records",
+    "term_pair_precision": "share of the pairs of term-chunk terms that do come from one record",
+    "gain": "accuracy above that of the baseline prior",
+    "advantage": "share of what attaching at random misses that the attack gets",
+}
+"""What each score says; also of the parts of a release that PARTS names."""
+PARTS = {"records": "the same for record and shared chunks", "terms": "the same for term chunks"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReassociationGuess(Guess):
     """Which pieces of a disassociated release an attack believes to come from one record.
@@ -115,6 +129,10 @@ class ReassociationGuess(Guess):
     """
 
     kind: ClassVar[str] = "reassociation"
+    score_words: ClassVar[dict[str, str]] = SCORES | {
+        f"{name}_{part}": words for name in SCORES for part, words in PARTS.items()
+    }
+    beside: ClassVar[tuple[str, ...]] = ("random", "prior")
 
     clusters: tuple[ClusterGuess, ...]
     pairs: tuple[tuple[int, str, str], ...] = ()

@@ -42,6 +42,16 @@ class TokenGuess(Guess):
     """
 
     kind: ClassVar[str] = "tokens"
+    score_words: ClassVar[dict[str, str]] = {
+        "accuracy": "share of what was attacked that the guess has right",
+        "accuracy_frequency": "the same by frequency rank alone",
+        "accuracy_random": "the same by names drawn at random",
+        "accuracy_control": "the same by the attack with a reference that is unrelated",
+        "precision": "share of the guesses it was sure of (chance 0.9 and more) that are right",
+        "sure": "share of what was attacked that it was sure of",
+        "tags_read": "share of all tags that were read",
+        "occurrences_read": "share of the tags' occurrences in the records that were read",
+    }
 
     names: dict[str, str]
     chances: dict[str, float]

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import setveil
 from setveil.anonymize import Gather
-from setveil.audit import audit, load_audit, plan
+from setveil.audit import audit, load_audit, search
 from setveil.cli import app, demo
 from setveil.synthetic import clinic
 
@@ -21,7 +21,7 @@ def run_demo(out, *more):
 def _small():
     """Let an audit that names no method try two."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "CHOSEN", ("gather", "suppress-control"))
+        patch.setattr(search, "CHOSEN", ("gather", "suppress-control"))
         yield
 
 

@@ -10,10 +10,9 @@ from setveil.audit.adversaries import (
     families_missing,
     role_of,
 )
-from setveil.audit.ladder import ladders_of
-from setveil.audit.plan import methods_for
 from setveil.audit.results import Adversary
 from setveil.audit.run import applicable
+from setveil.audit.search import ladders_of, methods_for
 from setveil.core.errors import ParameterError
 from setveil.core.registry import entries
 from setveil.release.forms import FORMS

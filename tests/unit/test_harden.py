@@ -6,9 +6,8 @@ import pytest
 
 from setveil import Taxonomy, TransactionTable, load_release
 from setveil.audit import audit, harden, load_audit, trials
-from setveil.audit.ladder import ladders_of
-from setveil.audit.run import build, run_method
-from setveil.audit.utility import utility_of
+from setveil.audit.run import build, run_method, utility_of
+from setveil.audit.search import ladders_of
 from setveil.core.errors import ParameterError
 from setveil.core.registry import entries
 

@@ -7,9 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setveil.audit import Adversary, Criteria, RunRecord
-from setveil.audit.ladder import Ladders, ladders_of
 from setveil.audit.results import MIN_K
-from setveil.audit.search import DEARER, EXHAUSTED, REACHED, STOPPED, UNTESTED, Search
+from setveil.audit.search import (
+    DEARER,
+    EXHAUSTED,
+    REACHED,
+    STOPPED,
+    UNTESTED,
+    Ladders,
+    Search,
+    ladders_of,
+)
 from setveil.audit.verdict import conclude
 from setveil.core.params import SIZES
 from setveil.measure import Rate

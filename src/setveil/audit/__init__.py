@@ -5,19 +5,18 @@
 ['anatomy', 'cahd', 'coat']
 """
 
-from setveil.audit.main import audit, harden
+from setveil.audit.main import audit, harden, suggest_sensitive
 from setveil.audit.results import ANSWERS, Adversary, AuditResult, Criteria, RunRecord
 from setveil.audit.run import (
     Run,
+    Setting,
     applicable,
     build,
     run_method,
     save_run,
     tree_over,
 )
-from setveil.audit.setting import Setting
 from setveil.audit.store import load_audit
-from setveil.audit.suggest import suggest_sensitive
 
 __all__ = [
     "ANSWERS",

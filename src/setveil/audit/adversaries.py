@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from setveil.audit.results import Adversary
+from setveil.audit.run import WithUtility
 from setveil.audit.store import number_of
-from setveil.audit.utility import WithUtility
 from setveil.core.errors import NotApplicable, ParameterError, SetveilError
 from setveil.core.registry import entries, find
 from setveil.core.words import plain_json

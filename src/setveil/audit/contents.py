@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.attack.linkage import TIE
-from setveil.audit.utility import UTILITY, utility_in_words
+from setveil.audit.run import UTILITY, utility_in_words
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import NotApplicable
 from setveil.core.params import main_param, params_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from setveil.release.base import Matches
 
 MOST_AFFECTED = 10
-"""Parameters that say how strong a setting is, and how they are written."""
 TRIES = 50
 """How often a record is invented before it is given up that one is nobody's."""
 PATIENCE = 10
@@ -303,6 +302,8 @@ joined'
     return ", ".join([method, *said])
 
 
+# --- what became of items, and what the method did ------------------------------------------------
+
 SHOWN = 10
 REMARKS = ("note", "stop", "warn")
 
@@ -357,6 +358,8 @@ def _terms(run: Run) -> list[list[Any]]:
     most = general[np.argsort(-times[general], kind="stable")][:SHOWN].tolist()
     return [[rows.names[node], int(times[node])] for node in most]
 
+
+# --- an attack as a story: about a real record, for the owner's private report --------------------
 
 PEOPLE = 200
 """How many people are drawn, of whom the story is about one."""

@@ -14,9 +14,7 @@ from setveil import __version__
 from setveil.anonymize.base import method_role
 from setveil.attack.base import RISKS
 from setveil.audit.adversaries import KNOWN, WITHIN, check_attacks, check_known, role_of
-from setveil.audit.ladder import ladders_of
 from setveil.audit.limits import Limits
-from setveil.audit.plan import methods_for
 from setveil.audit.results import (
     FAILED,
     INAPPLICABLE,
@@ -29,7 +27,7 @@ from setveil.audit.results import (
     RunRecord,
 )
 from setveil.audit.run import tree_over
-from setveil.audit.search import Search
+from setveil.audit.search import Search, ladders_of, methods_for
 from setveil.audit.store import Store, data_hash, number_of, records_hash, run_id
 from setveil.audit.trials import Case, Job, Trials
 from setveil.audit.verdict import conclude, foresee
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from setveil.audit.results import Adversary
-    from setveil.audit.setting import Setting
+    from setveil.audit.run import Setting
     from setveil.audit.trials import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
@@ -175,7 +173,7 @@ def harden(
 ) -> AuditResult:
     """Make methods stronger until every attack stays at or below the target; recommend one setting.
 
-    Every parameter is searched that changes what can be found out (:mod:`setveil.audit.ladder`).
+    Every parameter is searched that changes what can be found out (:mod:`setveil.audit.search`).
     A search starts with the weakest setting; raises, step by step, the parameter that lowers the
     risk most per loss; and, when the target is reached, lowers what was not needed. It is no
     search of all settings: a better one may exist. What is recommended is the least loss among
@@ -620,3 +618,26 @@ def profile_of(case: Case) -> dict[str, Any]:
 
     found = profile(case.table, rng=np.random.default_rng(case.seed))
     return {**plain_json(found.as_dict()), "sentences": found.sentences()}
+
+
+MOST = 10
+"""Rare items that are named as a first idea."""
+LEAST = 2
+"""Records that must hold an item for it to be named."""
+
+
+def suggest_sensitive(table: TransactionTable, *, most: int = MOST) -> list[tuple[str, int]]:
+    """Return rare items with the number of records that hold them, the rarest first.
+
+    What few people have is what they would rather not have found; but only the owner knows. Items
+    of a single record are left out: they name a person, whatever they mean.
+
+    >>> from setveil import TransactionTable
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu", "hiv"], ["flu"], ["mumps"]])
+    >>> suggest_sensitive(table, most=1)
+    [('hiv', 2)]
+    """
+    supports = table.supports()
+    several = np.flatnonzero(supports >= LEAST)
+    rare = several[np.argsort(supports[several], kind="stable")][:most].tolist()
+    return [(table.vocabulary[number], int(supports[number])) for number in rare]

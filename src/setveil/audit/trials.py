@@ -24,8 +24,7 @@ from setveil.audit.contents import (
 )
 from setveil.audit.limits import estimate_seconds
 from setveil.audit.results import DONE, FAILED, INAPPLICABLE, SKIPPED, Adversary, RunRecord
-from setveil.audit.run import Run, run_method, save_run
-from setveil.audit.setting import Setting
+from setveil.audit.run import Run, Setting, run_method, save_run
 from setveil.audit.store import Store
 from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError, SetveilError
 from setveil.core.params import main_param
@@ -50,49 +49,7 @@ if TYPE_CHECKING:
     from setveil.release.manifest import Manifest
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RemoteTrial:
-    """What a run leaves behind, as values that can be sent."""
-
-    record: RunRecord
-    manifest: Manifest | None = None
-    data: bytes = b""
-    key: Key | None = None
-
-
-def run_trial_remotely(case: Case, job: Job) -> RemoteTrial:
-    """Make a run in a directory that is gone afterwards; what it wrote comes back as values."""
-    with tempfile.TemporaryDirectory(prefix="setveil-run-") as folder:
-        store = Store.opened(folder)
-        record = run_trial(replace(case, store=store), job)
-        if record.state != DONE or not record.release:
-            return RemoteTrial(record=record)
-        directory = store.candidates / record.name
-        manifest = releases.load_manifest(directory)
-        return RemoteTrial(
-            record=record,
-            manifest=manifest,
-            data=(directory / manifest.file).read_bytes(),
-            key=releases.load_key(store.key_file(record.name)),
-        )
-
-
-def keep_remote_trial(made: RemoteTrial, store: Store) -> RunRecord:
-    """Write what a run left behind into the audit's own directory; it counts as finished then."""
-    record = made.record
-    if made.manifest is not None:
-        releases.write(
-            store.candidates / record.name,
-            made.manifest,
-            made.data,
-            force=True,
-            key=made.key,
-            key_file=store.key_file(record.name),
-        )
-    if record.state == DONE:
-        store.keep(record)
-    return record
-
+# --- one trial ------------------------------------------------------------------------------------
 
 ORIGINAL = Setting(method="original")
 """Stands for the original data as it is: attacked like a release, never published."""
@@ -342,6 +299,56 @@ def _recorded(blank: RunRecord, run: Run, case: Case) -> RunRecord:
         },
         seconds=dict(run.seconds),
     )
+
+
+# --- a trial on a machine that does not see the audit's directory ---------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RemoteTrial:
+    """What a run leaves behind, as values that can be sent."""
+
+    record: RunRecord
+    manifest: Manifest | None = None
+    data: bytes = b""
+    key: Key | None = None
+
+
+def run_trial_remotely(case: Case, job: Job) -> RemoteTrial:
+    """Make a run in a directory that is gone afterwards; what it wrote comes back as values."""
+    with tempfile.TemporaryDirectory(prefix="setveil-run-") as folder:
+        store = Store.opened(folder)
+        record = run_trial(replace(case, store=store), job)
+        if record.state != DONE or not record.release:
+            return RemoteTrial(record=record)
+        directory = store.candidates / record.name
+        manifest = releases.load_manifest(directory)
+        return RemoteTrial(
+            record=record,
+            manifest=manifest,
+            data=(directory / manifest.file).read_bytes(),
+            key=releases.load_key(store.key_file(record.name)),
+        )
+
+
+def keep_remote_trial(made: RemoteTrial, store: Store) -> RunRecord:
+    """Write what a run left behind into the audit's own directory; it counts as finished then."""
+    record = made.record
+    if made.manifest is not None:
+        releases.write(
+            store.candidates / record.name,
+            made.manifest,
+            made.data,
+            force=True,
+            key=made.key,
+            key_file=store.key_file(record.name),
+        )
+    if record.state == DONE:
+        store.keep(record)
+    return record
+
+
+# --- all trials of a search -----------------------------------------------------------------------
 
 
 class Progress(NamedTuple):

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from setveil.release.base import Release
 
 
+# --- constraints of methods that publish sets of items --------------------------------------------
+
 CONSTRAINTS = frozenset({"privacy", "utility"})
 ANYTHING, WORDNET = "all", "wordnet"
 
@@ -106,6 +108,8 @@ def read_constraints(
         inputs["utility"] = read_itemsets(utility)
     return inputs
 
+
+# --- the commands ---------------------------------------------------------------------------------
 
 EXAMPLE = "Example: setveil anonymize {name} visits.csv{inputs}{options} -o release"
 REMARKS = {"note", "stop", "warn"}
@@ -407,6 +411,8 @@ def _print(result: Mapping[str, Any]) -> None:
     if result["key"] is not None:
         echo(f"private key: {result['key']} (do not publish it)")
 
+
+# --- records that stay on Spark -------------------------------------------------------------------
 
 DISTRIBUTED = frozenset({"clump", "gather", "partition", "apriori-km", "disassociate"})
 """The methods of :data:`setveil.spark.anonymizing.METHODS`."""

@@ -347,6 +347,8 @@ def _must_belong_together(
         )
 
 
+# --- the same measures, added up on Spark's workers -----------------------------------------------
+
 ENDINGS = frozenset({".parquet", ".dat", ".fimi", ".basket"})
 FORMATS = frozenset({"parquet", "fimi", "basket"})
 """What Spark's workers read by themselves."""

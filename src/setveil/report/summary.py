@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from setveil.audit import Adversary, AuditResult, RunRecord
     from setveil.measure.interval import Rate
 
+# --- the first screen -----------------------------------------------------------------------------
+
 ANSWERS = {
     PUBLISH: "PUBLISH",
     WITH_CARE: "PUBLISH WITH CARE",
@@ -257,6 +259,8 @@ def _if_they_know_more(run: RunRecord) -> Iterator[str]:
             parts.append(f"{verb} {count}" + (f" ({where}{raw})" if raw else ""))
         yield f"An attacker who knows {knows} can {join_parts(parts)}."
 
+
+# --- one trial: its line among all, and its own section -------------------------------------------
 
 WITNESSES = 8
 

@@ -76,7 +76,7 @@ def test_what_cannot_be_is_said_with_the_range(clinic):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--ttr", 0.5, "--cell-density", 0.5], "cannot both be wished"),
+        (["--ttr", 0.5, "--cell-density", 0.5], "cannot be given together"),
         (["--cell-density", 0.5], "go together"),
         (["--groups", "tree.csv"], "go together"),
         (["--length", 3], "--length is for --ttr"),

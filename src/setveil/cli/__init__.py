@@ -51,7 +51,7 @@ COMMANDS = {
     "select": Lazy(
         module="setveil.cli.select",
         name="select",
-        help="Choose records at random, or so that the table has a wished property.",
+        help="Sample records at random, or to reach a given density or type-token ratio.",
     ),
     "taxonomy": Lazy(
         module="setveil.cli.taxonomy",

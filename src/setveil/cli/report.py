@@ -98,7 +98,7 @@ def _not_among_releases(path: Path, directory: Path) -> None:
 
 
 def _text(result: "AuditResult", directory: Path, *, format: str, show_records: bool) -> str:
-    """Return the report in the wished form."""
+    """Return the report as HTML, Markdown or JSON."""
     if format == "html":
         from setveil.report import render_audit
 

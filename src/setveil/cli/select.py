@@ -43,7 +43,7 @@ def select(
     out: OutDataOption,
     ttr: Annotated[
         float | None,
-        typer.Option("--ttr", metavar="X", help="Wished type-token ratio, in (0, 1]."),
+        typer.Option("--ttr", metavar="X", help="Type-token ratio to reach, in (0, 1]."),
     ] = None,
     length: Annotated[
         int | None,
@@ -51,7 +51,7 @@ def select(
     ] = None,
     cell_density: Annotated[
         float | None,
-        typer.Option("--cell-density", metavar="X", help="Wished cell density, in (0, 1]."),
+        typer.Option("--cell-density", metavar="X", help="Cell density to reach, in (0, 1]."),
     ] = None,
     groups: Annotated[
         str | None,
@@ -60,7 +60,7 @@ def select(
         ),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="X", help="How far from the wish it may be.")
+        float, typer.Option("--tolerance", metavar="X", help="How far from the given value it may be.")
     ] = 0.01,
     to: ToOption = None,
     reading: Reading,
@@ -69,7 +69,7 @@ def select(
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Choose records at random, or so that the table has a wished property.
+    """Sample records at random, or to reach a given density or type-token ratio.
 
     --ttr asks for a type-token ratio: different items per occurrence of an item. --cell-density
     asks for a share of original cells in the generalized items that --groups lists. Without
@@ -123,14 +123,14 @@ def _only_what_belongs_together(
 ) -> None:
     if ttr is not None and cell_density is not None:
         raise ParameterError(
-            "--ttr and --cell-density cannot both be wished", fix="leave one of them out"
+            "--ttr and --cell-density cannot be given together", fix="leave one of them out"
         )
     if length is not None and ttr is None:
         raise ParameterError("--length is for --ttr", fix="add --ttr, or leave it out")
     if (cell_density is None) != (groups is None):
         raise ParameterError(
             "--cell-density and --groups go together",
-            fix="give both: the wished density, and the file of items published as one",
+            fix="give both: the density, and the file of items published as one",
         )
 
 
@@ -147,7 +147,7 @@ def _chosen(
     progress: Progress,
     quiet: bool,
 ) -> tuple["TransactionTable", dict[str, Any]]:
-    """Return the chosen records and what was wished, reached and there without choosing."""
+    """Return the chosen records; the given value, the reached one, and that of a random sample."""
     from setveil.text.selection import at_random, with_cell_density, with_ttr
 
     nothing = {"cell_density": None, "wished": None, "at_random": None}

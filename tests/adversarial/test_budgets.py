@@ -219,12 +219,12 @@ def test_an_audit_in_which_nothing_finished_is_not_decided(tmp_path):
 
 LIMITED = """
 import time
-from setveil.cli.interrupts import interrupts_handled, time_limited
-from setveil.cli.output import reported
+from setveil.cli.interrupts import handle_interrupts, limit_time
+from setveil.cli.output import report_errors
 import typer
 BODY
 try:
-    with interrupts_handled(), reported(), time_limited(1.5, "1.5 s were over"):
+    with handle_interrupts(), report_errors(), limit_time(1.5, "1.5 s were over"):
         WORK
 except typer.Exit as end:
     print("cleaned up")

@@ -57,7 +57,7 @@ def test_an_unknown_command_is_wrong_use(clinic):
     ],
 )
 def test_what_users_cause_is_one_message(raised, code, said, capsys):
-    with pytest.raises(typer.Exit) as stop, output.reported():
+    with pytest.raises(typer.Exit) as stop, output.report_errors():
         raise raised
     assert stop.value.exit_code == code
     printed = capsys.readouterr()
@@ -67,7 +67,7 @@ def test_what_users_cause_is_one_message(raised, code, said, capsys):
 
 
 def test_a_fault_of_ours_is_no_verdict(capsys):
-    with pytest.raises(typer.Exit) as ended, output.reported():
+    with pytest.raises(typer.Exit) as ended, output.report_errors():
         _ = 1 / 0
     assert ended.value.exit_code == 70
     assert "internal error: ZeroDivisionError" in capsys.readouterr().err
@@ -168,10 +168,10 @@ def test_compiling_is_announced_once(capsys):
     def once(x):
         return x + 1
 
-    with output.compiling_announced():
+    with output.announce_compiling():
         once(1)
         once(1.5)
-    with output.compiling_announced(quiet=True):
+    with output.announce_compiling(quiet=True):
         once(True)
     assert capsys.readouterr().err == "compiling kernels for this machine, once …\n"
 

@@ -9,7 +9,7 @@ import time
 import pytest
 from tests.conftest import started_with
 
-from setveil.cli.interrupts import interrupts_handled, safe_frame
+from setveil.cli.interrupts import handle_interrupts, safe_frame
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -17,7 +17,7 @@ KERNEL = """
 import os, signal, sys, threading, time
 import numpy as np
 from numba import njit
-from setveil.cli.interrupts import interrupts_handled
+from setveil.cli.interrupts import handle_interrupts
 
 @njit(nogil=True)
 def kernel(n):
@@ -36,7 +36,7 @@ second = int(10_000_000 / (time.perf_counter() - start))
 """
 CAUGHT = """
 try:
-    with interrupts_handled():
+    with handle_interrupts():
         BODY
         time.sleep(5)
 except KeyboardInterrupt:
@@ -75,7 +75,7 @@ for _ in range(20): done.append(len(kernel(second // 2)[0]))
 
 
 def test_a_second_ctrl_c_ends_a_kernel_at_once():
-    code = "with interrupts_handled():\n    print('ready', flush=True)\n    kernel(90 * second)\n"
+    code = "with handle_interrupts():\n    print('ready', flush=True)\n    kernel(90 * second)\n"
     with subprocess.Popen(
         python(KERNEL + code), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
@@ -92,7 +92,7 @@ def test_a_second_ctrl_c_ends_a_kernel_at_once():
 
 PLAIN = """
 import os, signal, sys, time
-from setveil.cli.interrupts import interrupts_handled
+from setveil.cli.interrupts import handle_interrupts
 done = []
 """
 
@@ -145,7 +145,7 @@ class Latest:
     __del__ = lambda self, late=late: late()
 latest = Latest()
 atexit.register(late)
-with interrupts_handled():
+with handle_interrupts():
     sys.exit(3)
 """
     done = subprocess.run(python(PLAIN + code), capture_output=True, text=True, check=False)
@@ -155,7 +155,7 @@ with interrupts_handled():
 def test_who_ignores_the_signal_goes_on_ignoring_it():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupts_handled():
+        with handle_interrupts():
             assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)

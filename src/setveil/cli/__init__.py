@@ -10,9 +10,9 @@ import typer
 from typer.core import TyperGroup
 
 from setveil import __version__
-from setveil.cli.interrupts import interrupts_handled
+from setveil.cli.interrupts import handle_interrupts
 from setveil.cli.options import PLAIN, single_command
-from setveil.cli.output import echo, reported
+from setveil.cli.output import echo, report_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,12 +150,12 @@ class Commands(TyperGroup):
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Read the command line; Ctrl-C is told as it is later on."""
-        with reported():
+        with report_errors():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an error of the user's becomes one message and an exit code."""
-        with reported():
+        with report_errors():
             return super().invoke(ctx)
 
 
@@ -212,5 +212,5 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
-    with interrupts_handled(BEGAN):
+    with handle_interrupts(BEGAN):
         app(prog_name="setveil")

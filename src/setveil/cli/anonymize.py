@@ -1,7 +1,7 @@
 """``setveil anonymize METHOD``: a command for each registered method, with its own options."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,19 +11,17 @@ from setveil.cli.method_commands import command_of, group_of
 from setveil.cli.options import (
     STDIN,
     EngineOption,
-    MissingOption,
-    ParentsOption,
     SeedOption,
-    TaxonomyOption,
+    TreeOptions,
     check_engine,
-    engine_named,
     expand_options,
+    find_engine,
+    find_spark,
     must_have_directory,
     must_not_be_read,
     note_added_leaves,
     only_one_stdin,
     read_taxonomy,
-    spark_named,
     tell_missing,
     warn_of_formulas,
 )
@@ -31,7 +29,7 @@ from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     echo,
     emit,
     say,
@@ -157,9 +155,7 @@ def run(  # one parameter per option of the command line
         Path,
         typer.Option("--out", "-o", metavar="RELEASE", help="Directory for the release."),
     ],
-    taxonomy: TaxonomyOption = None,
-    missing: MissingOption = "error",
-    parents: ParentsOption = "error",
+    tree: TreeOptions,
     sensitive: SensitiveOption = None,
     sensitive_share: ShareOption = None,
     sensitive_in_tree: InTreeOption = "error",
@@ -192,18 +188,18 @@ def run(  # one parameter per option of the command line
 ) -> None:
     """Read, anonymize, save; each check that needs no work comes before the work."""
     check_engine(engine)
-    only_one_stdin(data, taxonomy)
-    inputs_named = [data, taxonomy, sensitive, privacy, secret_file]
+    only_one_stdin(data, tree.taxonomy)
+    inputs_named = [data, tree.taxonomy, sensitive, privacy, secret_file]
     _check_places(out, key, inputs_named, force=force)
     method = entry.target(**params)
     check_sensitive_options(entry.name, method.requires, sensitive, sensitive_share, variants)
-    _check_tree(entry.name, method.requires, taxonomy)
+    _check_tree(entry.name, method.requires, tree.taxonomy)
     drawn = sensitive_share is not None
     drawing = _drawing(entry, secret_file, seed)
     unused = None if drawn or "rng" in drawing else seed
-    _say_what_changes_nothing(entry.name, unused, engine, quiet=quiet)
+    _note_unused_seed(entry.name, unused, engine, quiet=quiet)
     if stays_on_spark(engine, entry.name, data, key=key is not None):
-        refuse_beside_spark(
+        check_spark_options(
             entry.name,
             {
                 "--key": key,
@@ -217,30 +213,31 @@ def run(  # one parameter per option of the command line
                 },
             },
         )
-        job = Job(
-            engine=engine,
-            data=data,
-            reading=reading,
-            allowed=allow_identifiers,
-            taxonomy=taxonomy,
-            missing=missing,
-            parents=parents,
-        )
         public = published_params(method, params)
         with Progress(quiet=quiet) as progress:
-            said = anonymize_there(
-                job, method, out, name=entry.name, params=public, force=force, progress=progress,
+            said = anonymize_on_spark(
+                data,
+                method,
+                out,
+                engine=engine,
+                reading=reading,
+                allowed=allow_identifiers,
+                tree=tree,
+                name=entry.name,
+                params=public,
+                force=force,
+                progress=progress,
                 quiet=quiet,
-            )  # fmt: skip
+            )
         _tell(entry.name, public, said | {"release": str(out)}, json=json, quiet=quiet)
         return
     from setveil.release.store import save
 
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+    with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("reading")
         table = reading.read(data, quiet=quiet)
         refuse_identifiers(table, allowed=allow_identifiers, where=data, quiet=quiet)
-        inputs: dict[str, Any] = {"engine": engine_named(engine, seed), "progress": progress}
+        inputs: dict[str, Any] = {"engine": find_engine(engine, seed), "progress": progress}
         inputs |= drawing | read_constraints(entry, privacy, utility, quiet=quiet)
         secret: tuple[str, ...] = ()
         outside = None
@@ -250,13 +247,13 @@ def run(  # one parameter per option of the command line
             secret = draw_sensitive(sensitive_share, table, seed)
         if "sensitive" in method.requires:
             inputs["sensitive"] = secret
-        if taxonomy is not None:
-            given = read_taxonomy(taxonomy, parents=parents, quiet=quiet)
+        if tree.taxonomy is not None:
+            given = read_taxonomy(tree.taxonomy, parents=tree.parents, quiet=quiet)
             inputs["taxonomy"], table, outside = tree_for_ordinary(
                 given,
                 table,
                 secret,
-                missing=missing,
+                missing=tree.missing,
                 # Items that were drawn cannot have been taken out before.
                 in_tree="take-out" if drawn else sensitive_in_tree,
                 quiet=quiet,
@@ -363,7 +360,7 @@ def _check_tree(name: str, requires: frozenset[str], taxonomy: str | None) -> No
         raise ParameterError(f"{name} uses no tree", fix="leave out --taxonomy")
 
 
-def _say_what_changes_nothing(name: str, seed: int | None, engine: str, *, quiet: bool) -> None:
+def _note_unused_seed(name: str, seed: int | None, engine: str, *, quiet: bool) -> None:
     """Tell that a seed has no effect here."""
     if seed is not None and engine != "loopback":
         say(f"{name} draws nothing at random: --seed changes nothing", quiet=quiet)
@@ -420,33 +417,6 @@ SAMPLED = 10_000
 """How many records are searched for identities where the records stay on Spark."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """What is read from where, and what the command line says about it.
-
-    Parameters
-    ----------
-    engine
-        The name of the engine.
-    data
-        A Parquet file, a directory of them, or an address that Spark knows.
-    reading
-        Columns, if they are named, and what to do with records that cannot be read.
-    allowed
-        Whether items that look like identities may be published.
-    taxonomy, missing, parents
-        The tree, and what to do with items and nodes that do not fit.
-    """
-
-    engine: str
-    data: str
-    reading: Reading
-    allowed: bool
-    taxonomy: str | None
-    missing: Literal["error", "drop", "nearest", "attach-to-root"]
-    parents: Literal["error", "first"]
-
-
 def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
     """Tell whether records are to stay where they are, and are not read here.
 
@@ -467,11 +437,11 @@ def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
     return Path(data).suffix.lower() == ".parquet" and method in DISTRIBUTED and not key
 
 
-def refuse_beside_spark(method: str, options: Mapping[str, object]) -> None:
+def check_spark_options(method: str, options: Mapping[str, object]) -> None:
     """Refuse methods and options that need the records here; None is what an option is without.
 
-    >>> refuse_beside_spark("gather", {"--key": None})
-    >>> refuse_beside_spark("gather", {"--key": "visits.key"})
+    >>> check_spark_options("gather", {"--key": None})
+    >>> check_spark_options("gather", {"--key": "visits.key"})
     Traceback (most recent call last):
     setveil.core.errors.ParameterError: --key does not go with records that stay on Spark. To fix: \
 leave it out, or use --engine local.
@@ -489,11 +459,15 @@ leave it out, or use --engine local.
             )
 
 
-def anonymize_there(
-    job: Job,
+def anonymize_on_spark(
+    data: str,
     method: "Anonymizer",
     out: Path,
     *,
+    engine: str,
+    reading: Reading,
+    allowed: bool,
+    tree: TreeOptions,
     name: str,
     params: Mapping[str, Any],
     force: bool,
@@ -508,30 +482,22 @@ def anonymize_there(
     from setveil.spark.publish import save_distributed
 
     progress("reading")
-    table = read_distributed(
-        job.data,
-        spark_named(job.engine),
-        format="parquet",
-        **job.reading.settings,
-    )
-    sample = table.sampled(SAMPLED)
-    refuse_identifiers(sample, allowed=job.allowed, where=job.data, quiet=quiet)
-    say(
-        f"{job.data}: {int(table.supports.sum()):,} occurrences of {table.n_items:,} items.",
-        quiet=quiet,
-    )
-    tree: Taxonomy | None = None
+    table = read_distributed(data, find_spark(engine), format="parquet", **reading.settings)
+    refuse_identifiers(table.sampled(SAMPLED), allowed=allowed, where=data, quiet=quiet)
+    occurrences = int(table.supports.sum())
+    say(f"{data}: {occurrences:,} occurrences of {table.n_items:,} items.", quiet=quiet)
+    taxonomy: Taxonomy | None = None
     outside = None
-    if job.taxonomy is not None:
-        given = read_taxonomy(job.taxonomy, parents=job.parents, quiet=quiet)
+    if tree.taxonomy is not None:
+        given = read_taxonomy(tree.taxonomy, parents=tree.parents, quiet=quiet)
         records = dict(zip(table.vocabulary.names, table.supports.tolist(), strict=True))
-        tree, outside = complete(given, records, missing=job.missing, records=records)
-        if job.missing == DROP:
+        taxonomy, outside = complete(given, records, missing=tree.missing, records=records)
+        if tree.missing == DROP:
             table = table.without(outside.items)
         tell_missing(outside, k=getattr(method, "k", None), quiet=quiet)
-        note_added_leaves(given, tree, quiet=quiet)
+        note_added_leaves(given, taxonomy, quiet=quiet)
     progress("anonymizing")
-    made = anonymize(method, table, taxonomy=tree)
+    made = anonymize(method, table, taxonomy=taxonomy)
     progress("writing")
     manifest = save_distributed(made, out, method=name, params=params, force=force)
     sketch = DistributedRelease.of(made.release).sketch

@@ -17,14 +17,14 @@ from setveil.cli.options import (
     check_output,
     check_place,
     expand_options,
+    find_spark,
     release_directory,
-    spark_named,
 )
 from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     echo,
     emit,
     print_table,
@@ -169,13 +169,13 @@ def run(  # one parameter per option of the command line
     check_output(str(out), "the guess", force=force, json=json, inputs=inputs)
     method = entry.target(**params)
     given = {"reference": reference, "candidates": candidates, "relatedness": relatedness}
-    _must_be_told(
+    _check_knowledge(
         entry.name,
         method,
         given | {"targets": targets, "second": second, "sensitive": original.sensitive},
     )
-    attacked = _on(engine, method)
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+    attacked = _runner(engine, method)
+    with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("loading")
         published = load_release(directory)
         check_applies(entry.name, method.applies_to, published)
@@ -239,9 +239,9 @@ def _draw_people(method: Any, original: Original, rng: "np.random.Generator") ->
     return known | {"targets": people}
 
 
-def _on(engine: str, method: Any) -> Any:
+def _runner(engine: str, method: Any) -> Any:
     """Return what runs an attack: the attack itself, or Spark part by part."""
-    spark = spark_named(engine)
+    spark = find_spark(engine)
     if spark is None:
         return method.run
     from functools import partial
@@ -286,7 +286,7 @@ MISSING = {
 }
 
 
-def _must_be_told(name: str, method: Any, given: Mapping[str, str | None]) -> None:
+def _check_knowledge(name: str, method: Any, given: Mapping[str, str | None]) -> None:
     """Refuse to start without what an attack cannot do without."""
     for knowledge, (what, fix) in MISSING.items():
         if knowledge in method.requires and given[knowledge] is None:

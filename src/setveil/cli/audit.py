@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from setveil.cli.audit_result import tell, tell_progress
-from setveil.cli.interrupts import command_began, time_limited
+from setveil.cli.interrupts import command_start, limit_time
 from setveil.cli.options import (
     MISSING_HELP,
     MOST_WORKERS,
@@ -19,13 +19,13 @@ from setveil.cli.options import (
     TaxonomyOption,
     check_place,
     expand_options,
+    find_spark,
     only_one_stdin,
     option,
     read_taxonomy,
-    spark_named,
     tell_missing,
 )
-from setveil.cli.output import JsonOption, Progress, QuietOption, compiling_announced, say
+from setveil.cli.output import JsonOption, Progress, QuietOption, announce_compiling, say
 from setveil.cli.reading import AllowOption, Reading, refuse_identifiers
 from setveil.cli.sensitive import (
     STOP,
@@ -278,9 +278,9 @@ def run_audit(
         )
     )
     earlier = (out / "publish").exists()
-    with time_limited(budget, why):
+    with limit_time(budget, why):
         read = _read_input(given, out, allowed=allowed, quiet=quiet)
-        with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
             progress(stage)
 
             def tell(search: "SearchProgress") -> None:
@@ -297,8 +297,8 @@ def run_audit(
                     title=given.get("title") or Path(given["data"]).stem,
                     description=" ".join(filter(None, (given.get("description"), read.note))),
                     tell=tell,
-                    since=command_began(),
-                    engine=spark_named(given.get("engine", "local")),
+                    since=command_start(),
+                    engine=find_spark(given.get("engine", "local")),
                     **{name: given[name] for name in PASSED if given.get(name) is not None},
                     **more,
                 )

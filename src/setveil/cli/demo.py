@@ -10,7 +10,7 @@ from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     say,
 )
 
@@ -60,7 +60,7 @@ def demo(
         _write_data(data, store.private)
         return
     _write_data(data, store.private)
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+    with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("trying methods")
         result = audit(
             data.table,

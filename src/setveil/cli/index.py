@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from setveil.cli.options import PlaceOption, check_place, must_be_free, only_one_stdin, spark_named
+from setveil.cli.options import PlaceOption, check_place, find_spark, must_be_free, only_one_stdin
 from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     emit,
     print_table,
     say,
@@ -81,8 +81,8 @@ def index(
         )
         for path in corpus
     ]
-    spark = spark_named(engine)
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+    spark = find_spark(engine)
+    with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         if spark is not None:
             from setveil.spark.counting import DistributedCorpus
             from setveil.spark.counting_documents import read_documents

@@ -93,7 +93,7 @@ def _module(frame: FrameType) -> str:
 
 
 @contextmanager
-def interrupts_handled(began: float | None = None) -> Iterator[None]:
+def handle_interrupts(began: float | None = None) -> Iterator[None]:
     """Handle Ctrl-C, SIGTERM and SIGHUP in the block as this module describes.
 
     Nothing is changed where somebody else handles or ignores a signal (``nohup``), outside the
@@ -108,7 +108,7 @@ def interrupts_handled(began: float | None = None) -> Iterator[None]:
     Examples
     --------
     >>> before = signal.getsignal(signal.SIGTERM)
-    >>> with interrupts_handled():
+    >>> with handle_interrupts():
     ...     signal.getsignal(signal.SIGTERM) is before
     False
     >>> signal.getsignal(signal.SIGTERM) is before
@@ -139,10 +139,10 @@ def interrupts_handled(began: float | None = None) -> Iterator[None]:
             listener.stop()
 
 
-def command_began() -> float:
+def command_start() -> float:
     """Return when the command that runs began, by :func:`time.monotonic`.
 
-    >>> command_began() <= time.monotonic()
+    >>> command_start() <= time.monotonic()
     True
     """
     listener = _listener.get()
@@ -150,13 +150,13 @@ def command_began() -> float:
 
 
 @contextmanager
-def time_limited(seconds: float | None, why: str) -> Iterator[None]:
+def limit_time(seconds: float | None, why: str) -> Iterator[None]:
     """Stop the block, and the command with exit code 3, when this time since its start is over.
 
     It is the last resort where the block does not come to an end in time by itself. Nothing is
     done outside the command line.
 
-    >>> with time_limited(10, "the time is used up"):
+    >>> with limit_time(10, "the time is used up"):
     ...     pass
     """
     listener = _listener.get()

@@ -11,16 +11,16 @@ from setveil.cli.options import (
     SeedOption,
     check_place,
     expand_options,
+    find_spark,
     only_one_stdin,
     recall_missing,
     release_directory,
-    spark_named,
 )
 from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     echo,
     emit,
     print_table,
@@ -134,11 +134,11 @@ def measure(
     _check_scoring(guess, key, by, relatedness)
     check_place(engine)
     directory = release_directory(release)
-    if (spark := spark_named(engine)) is not None:
+    if (spark := find_spark(engine)) is not None:
         if guess is not None:
             raise ParameterError("guesses are scored here", fix="leave out --engine")
 
-        with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+        with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
             progress("measuring")
             figures, content = measure_on_spark(
                 spark,
@@ -153,12 +153,12 @@ def measure(
             )
         _print_figures(figures, load_manifest(directory).form, content, json=json)
         return
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+    with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("loading")
         published = load_release(directory)
         private = None if key is None else load_key(key, directory)
         table, tree, secret = options.read(original, reading, quiet=quiet)
-        _must_belong_together(published, table, private, tree)
+        _check_origin(published, table, private, tree)
         progress("measuring")
         if guess is not None and private is not None and by is not None:
             parts = _parts(load_guess(guess), by, published, table, private)
@@ -324,7 +324,7 @@ def _print_parts(parts: "list[PartScore]", by: str, *, json: bool) -> None:
         echo(f"no {by} was attacked")
 
 
-def _must_belong_together(
+def _check_origin(
     published: "Release", table: "TransactionTable", key: "Key | None", tree: "Taxonomy | None"
 ) -> None:
     """Refuse to compare a release with data it cannot come from."""
@@ -380,7 +380,7 @@ def measure_on_spark(
     release = DistributedRelease.open(directory, engine)
     private = None if key is None else load_key(key, directory)
     table = _original(engine, original, by_place=private is not None, reading=reading, quiet=quiet)
-    _must_fit_on_spark(release, table)
+    _check_origin_on_spark(release, table)
     if private is not None and (private.records >= table.n_records).any():
         raise InputError(
             "the key does not belong to this original",
@@ -408,7 +408,7 @@ def measure_on_spark(
     return figures | dict.fromkeys(("tkd", "rules_kept", "rules_exact")), content
 
 
-def _must_fit_on_spark(release: "DistributedRelease", table: "DistributedTable") -> None:
+def _check_origin_on_spark(release: "DistributedRelease", table: "DistributedTable") -> None:
     """Refuse to compare a release with data it cannot come from."""
     import numpy as np
 

@@ -6,7 +6,7 @@ class, decorated with :func:`expand_options`, has all of them and gets them as o
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -57,6 +57,15 @@ SeedOption = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn at random."),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeOptions:
+    """The tree of the items, and what to do with items and nodes that do not fit."""
+
+    taxonomy: TaxonomyOption = None
+    missing: MissingOption = "error"
+    parents: ParentsOption = "error"
 
 
 def option(flag: str, metavar: str | None, text: str, **bounds: Any) -> Any:
@@ -307,7 +316,7 @@ To fix: use local, spark or spark://host:port.
         )
 
 
-def engine_named(name: str, seed: int | None = None) -> "Engine":
+def find_engine(name: str, seed: int | None = None) -> "Engine":
     """Return the engine of this name; `seed` is that of loopback's random order."""
     check_engine(name)
     if name == "loopback":
@@ -316,10 +325,10 @@ def engine_named(name: str, seed: int | None = None) -> "Engine":
         return Loopback(seed=seed or 0)
     from setveil.engine import Local
 
-    return spark_named(name) or Local()
+    return find_spark(name) or Local()
 
 
-def spark_named(name: str) -> "Spark | None":
+def find_spark(name: str) -> "Spark | None":
     """Return the Spark engine of this name, or None for another engine's name."""
     if not name.startswith("spark"):
         return None

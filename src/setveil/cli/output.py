@@ -1,7 +1,7 @@
 """How every command speaks: results on stdout, everything else on stderr.
 
 Results go through :func:`emit` (``--json``) or :func:`print_table`; remarks through :func:`say`;
-long work through :class:`Progress`. :func:`reported` turns what a user can cause (bad input, a
+long work through :class:`Progress`. :func:`report_errors` turns what a user can cause (bad input, a
 full disk, Ctrl-C, a reader that went away) into one line and an exit code.
 
 >>> emit({"records": 3})
@@ -85,7 +85,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     """
     body = [list(row) for row in rows]
     head = list(map(visible, header))
-    cells = [[shown(value) for value in row] for row in body]
+    cells = [[format_value(value) for value in row] for row in body]
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     right = [
         bool(body) and all(isinstance(row[i], int | float | None) for row in body)
@@ -97,11 +97,11 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         sys.stdout.write(text.rstrip() + "\n")
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value as a person reads it.
 
-    >>> shown(1234567), shown(0.0456789), shown(None), shown(True), shown("x")
-    ('1,234,567', '0.04568', 'n/a', 'yes', 'x')
+    >>> [format_value(value) for value in (1234567, 0.0456789, None, True, "x")]
+    ['1,234,567', '0.04568', 'n/a', 'yes', 'x']
     """
     if value is None:
         return "n/a"
@@ -196,7 +196,7 @@ class Progress:
 
 
 @contextmanager
-def compiling_announced(*, quiet: bool = False) -> Iterator[None]:
+def announce_compiling(*, quiet: bool = False) -> Iterator[None]:
     """Say it once when kernels have to be compiled, so that a slow first run explains itself.
 
     Enter it after the imports: where numba is not loaded, nothing will be compiled.
@@ -241,7 +241,7 @@ class Stopped(KeyboardInterrupt):
 
 
 @contextmanager
-def reported() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Turn what a user can cause into one message on stderr and an exit code.
 
     Bad input and wrong use exit with 2, Ctrl-C with 130, other signals as shells expect (128 and

@@ -19,7 +19,7 @@ from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     emit,
     print_table,
     say,
@@ -60,7 +60,8 @@ def select(
         ),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="X", help="How far from the given value it may be.")
+        float,
+        typer.Option("--tolerance", metavar="X", help="How far from the given value it may be."),
     ] = 0.01,
     to: ToOption = None,
     reading: Reading,
@@ -153,7 +154,7 @@ def _chosen(
     nothing = {"cell_density": None, "wished": None, "at_random": None}
     if ttr is None and cell_density is None:
         return at_random(table, size=size, rng=rng), nothing
-    with compiling_announced(quiet=quiet):
+    with announce_compiling(quiet=quiet):
         if ttr is not None:
             found = with_ttr(
                 table,

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from setveil.cli.options import (
-    MissingOption,
-    ParentsOption,
-    TaxonomyOption,
+    TreeOptions,
     only_one_stdin,
     read_taxonomy,
     recall_missing,
@@ -68,12 +66,9 @@ class Original(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OriginalOptions:
+class OriginalOptions(TreeOptions):
     """What `setveil anonymize` was told about the items of a release."""
 
-    taxonomy: TaxonomyOption = None
-    missing: MissingOption = "error"
-    parents: ParentsOption = "error"
     sensitive: SensitiveOption = None
     sensitive_in_tree: Annotated[
         Literal["keep", "take-out"],

@@ -31,7 +31,7 @@ from setveil.cli.output import (
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     echo,
     emit,
     say,
@@ -424,7 +424,7 @@ def relational_transaction(
     trees = [named_hierarchy(text) for text in hierarchy or []]
     files = tree_files(trees) + ([] if taxonomy is None else [taxonomy])
     quiet = job.quiet
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+    with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         frame = job.read(inputs=files)
         done = run(
             frame,

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.options import PlaceOption, check_place, release_directory, spark_named
+from setveil.cli.options import PlaceOption, check_place, find_spark, release_directory
 from setveil.cli.output import (
     UNDECIDED,
     VIOLATED,
     JsonOption,
     Progress,
     QuietOption,
-    compiling_announced,
+    announce_compiling,
     echo,
     emit,
     say,
@@ -75,8 +75,8 @@ def verify(
 
     check_place(engine)
     directory = release_directory(release)
-    spark = spark_named(engine)
-    with Progress(quiet=quiet) as progress, compiling_announced(quiet=quiet):
+    spark = find_spark(engine)
+    with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("loading")
         asked = _asked(directory, guarantee)
         for name in remove_leftovers(directory):

@@ -246,7 +246,7 @@ def _walk(bags: Bags, first: int, last: int, rng: np.random.Generator) -> None:
     A piece goes to any slot of its bag's run; one of its bag that is there changes places with
     it. A step is as likely as its reverse, so that all placements are alike likely in the end.
     """
-    from setveil.kernels.chunk_walk import walk
+    from setveil.release.chunk_kernels import walk
 
     chosen = np.array(bags.of(first, last), dtype=np.int64)
     sizes = bags.offsets[chosen + 1] - bags.offsets[chosen]

@@ -23,7 +23,7 @@ from setveil.guarantee import (
     parse,
 )
 from setveil.guarantee.certain_links import Holdings
-from setveil.guarantee.cover import cover, greatest_chance
+from setveil.guarantee.safe_disassociated import cover, greatest_chance
 from setveil.measure import certain_links as measured_links
 from setveil.measure import linked_share
 from setveil.release import Plan, publish_disassociated, publish_suppressed

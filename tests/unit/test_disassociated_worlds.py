@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reference import disassociation_worlds as ref
 from tests.unit.disassociated_instances import FEW, publish, releases
 
-from setveil.release import chunk_sampling
+from setveil.release import chunk_worlds
 
 LONE = st.integers(1, 2).flatmap(
     lambda c: releases(clusters=c, max_size=4 if c == 1 else 2, items="abcd")
@@ -97,15 +97,15 @@ def frequencies(release, draws, rng):
     ],
 )
 def test_all_placements_are_alike_likely(monkeypatch, rounds, rows_and_plan):
-    monkeypatch.setattr(chunk_sampling, "ROUNDS", rounds)
+    monkeypatch.setattr(chunk_worlds, "ROUNDS", rounds)
     rows, plan = rows_and_plan
     release, _ = publish(rows, plan)
     expected = Counter(ref.placements(release, once=True))
     total = sum(expected.values())
     draws = 1500
     if rounds == 0:  # nothing is drawn first, so every cluster is filled by counting
-        monkeypatch.setattr(chunk_sampling.Bags, "draw", lambda *_: None)
-        monkeypatch.setattr(chunk_sampling, "ROUNDS", 1)
+        monkeypatch.setattr(chunk_worlds.Bags, "draw", lambda *_: None)
+        monkeypatch.setattr(chunk_worlds, "ROUNDS", 1)
     seen = frequencies(release, draws, np.random.default_rng(7))
     assert set(seen) <= set(expected)
     chi2 = sum(
@@ -117,7 +117,7 @@ def test_all_placements_are_alike_likely(monkeypatch, rounds, rows_and_plan):
 
 
 def test_the_walk_through_joint_clusters_is_about_uniform(monkeypatch):
-    monkeypatch.setattr(chunk_sampling.Bags, "draw", lambda *_: None)
+    monkeypatch.setattr(chunk_worlds.Bags, "draw", lambda *_: None)
     release, _ = publish(
         [["a", "s"], ["s"], ["b"], ["b", "s"]],
         ([0, 1], ["a"], ""),
@@ -160,9 +160,9 @@ def test_pairs_inside_a_chunk_are_exact():
         assert (release.support_bounds(items).low, release.support_bounds(items).high) == (2, 2)
 
 
-@pytest.mark.parametrize("large", [chunk_sampling.LARGE, 0], ids=["counted", "walked"])
+@pytest.mark.parametrize("large", [chunk_worlds.LARGE, 0], ids=["counted", "walked"])
 def test_a_large_cluster_with_barely_enough_items_is_drawn_in_seconds(monkeypatch, large):
-    monkeypatch.setattr(chunk_sampling, "LARGE", large)
+    monkeypatch.setattr(chunk_worlds, "LARGE", large)
     rows = [[f"item{place % 40:02}", f"item{(7 * place) % 40:02}"] for place in range(1000)]
     domains = [[f"item{place:02}"] for place in range(39)]
     release, _ = publish(rows, (list(range(1000)), domains, ["item39"]))

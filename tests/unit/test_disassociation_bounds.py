@@ -19,8 +19,8 @@ from setveil.attack.prior import rows_of_terms, upper_tails
 from setveil.attack.vertical_partitioning import combined
 from setveil.core.errors import ReleaseError
 from setveil.guarantee import Disassociated, SafeDisassociated
-from setveil.guarantee.cover import greatest_chance, ways
 from setveil.guarantee.joint_clusters import narrowed_joint
+from setveil.guarantee.safe_disassociated import greatest_chance, ways
 from setveil.release import Plan, publish_disassociated
 from setveil.release.data_file import LabelledRows
 from setveil.release.forms import rebuild

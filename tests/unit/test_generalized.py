@@ -12,7 +12,7 @@ from tests.strategies import published
 from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.release import GeneralizedRelease, Key, Release, publish_groups
-from setveil.release import worlds as worlds_module
+from setveil.release import generalized_worlds as worlds_module
 
 FOOD = Taxonomy.from_parents(
     {

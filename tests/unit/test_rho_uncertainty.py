@@ -12,7 +12,7 @@ from setveil import Taxonomy, TransactionTable
 from setveil.core.errors import ParameterError
 from setveil.core.registry import find
 from setveil.guarantee import Guarantee, RhoUncertainty, from_manifest, max_confidence, parse
-from setveil.guarantee.confidence import least_from
+from setveil.guarantee.rho_rules import least_from
 from setveil.release import publish_groups, publish_recoded, publish_suppressed
 from setveil.synthetic import lookalike
 

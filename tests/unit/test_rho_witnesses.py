@@ -10,7 +10,8 @@ from tests.reference import rho as reference
 from tests.unit.test_rho_uncertainty import assert_judged, random_instance
 
 from setveil import TransactionTable
-from setveil.anonymize import SuppressControl, rule_suppression
+from setveil.anonymize import SuppressControl
+from setveil.anonymize.rho import rule_suppression
 from setveil.guarantee import rho_rules
 from setveil.guarantee.rho_rules import Oracle
 from setveil.release.views import published_rows

@@ -12,7 +12,7 @@ from setveil import TransactionTable, read
 from setveil.anonymize import Disassociate, SafeDisassociate
 from setveil.core.errors import ParameterError
 from setveil.engine import Loopback
-from setveil.guarantee.cover import cover
+from setveil.guarantee.safe_disassociated import cover
 from setveil.measure import linked_share
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import some
-from setveil.guarantee.thresholds import distinct_names
+from setveil.guarantee.base import distinct_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized

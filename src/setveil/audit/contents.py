@@ -350,7 +350,7 @@ def item_changes(run: Run, table: TransactionTable) -> dict[str, Any]:
 
 def _terms(run: Run) -> list[list[Any]]:
     """Return the published terms that stand for several items."""
-    if run.release.form not in {"generalized", "set-generalized"}:
+    if not run.release.generalizes:
         return []
     rows = published_rows(run.release)
     times = np.bincount(rows.items, minlength=len(rows.names))

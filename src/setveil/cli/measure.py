@@ -1,6 +1,5 @@
 """``setveil measure``: what a release lost against the original."""
 
-from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -328,17 +327,10 @@ def _check_origin(
     published: "Release", table: "TransactionTable", key: "Key | None", tree: "Taxonomy | None"
 ) -> None:
     """Refuse to compare a release with data it cannot come from."""
-    if published.form in {"disassociated", "grouped", "perturbed"}:
-        fits = len(published) == len(table)
-    else:
-        here = sorted((len(row) for row in published.to_rows()), reverse=True)
-        there = sorted(table.lengths.tolist(), reverse=True)
-        # No record is published longer than it was, so neither is the i-th longest one; only a
-        # split record may become several.
-        fits = published.form == "split" or (len(here) <= len(there) and all(map(le, here, there)))
+    fits = published.may_come_from(table)
     if key is not None:
         fits = fits and len(key) == len(published) and bool((key.records < len(table)).all())
-        if tree is not None or published.form != "generalized":
+        if tree is not None or not published.needs_taxonomy:
             fits = fits and published.is_consistent_with(table, key, tree)
     if not fits:
         raise InputError(

@@ -12,9 +12,8 @@ from setveil.core.errors import ParameterError
 from setveil.core.literature import XU_2008
 from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
-from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names, exact_share
 from setveil.guarantee.shown_items import shown_items
-from setveil.guarantee.thresholds import distinct_names, exact_share
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from setveil.guarantee.shown_items import ShownItems
     from setveil.release.base import Release
     from setveil.release.views import PublishedRows
-
-SHOWN = 20
-"""How many witnesses a verdict carries at most."""
 
 
 @register(
@@ -134,8 +130,8 @@ class Coherence:
             reason = "no record has a public item, so there is nothing to know"
             return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
         most = np.array([s * self.h.numerator // self.h.denominator for s in range(len(rows) + 1)])
-        shown = np.full((SHOWN, 3), -1, dtype=np.int64)
-        itemsets = np.full((SHOWN, p), -1, dtype=np.int64)
+        shown = np.full((MOST_WITNESSES, 3), -1, dtype=np.int64)
+        itemsets = np.full((MOST_WITNESSES, p), -1, dtype=np.int64)
         state = least_moles(
             split.public_offsets, split.public, len(split.public_numbers),
             split.secret_offsets, split.secrets, len(split.secret_numbers),

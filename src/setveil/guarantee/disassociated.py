@@ -11,7 +11,7 @@ from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.literature import TERROVITIS_2012
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 from setveil.guarantee.certain_links import Holdings
 from setveil.guarantee.joint_clusters import Narrowed, narrowed_joint
 from setveil.guarantee.km_anonymity import KmAnonymity
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from setveil.core.table import Int64Array
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
-
-SHOWN = 20
-"""How many witnesses a verdict carries at most."""
-
 
 PIECES = (
     "Nothing is hidden inside a piece: whoever recognizes a person's piece learns its other items.",
@@ -190,7 +186,7 @@ class Disassociated:
         )
 
     def _small(self, release: DisassociatedRelease, small: Int64Array) -> Verdict:
-        worst = small[np.argsort(release.sizes[small], kind="stable")][:SHOWN]
+        worst = small[np.argsort(release.sizes[small], kind="stable")][:MOST_WITNESSES]
         one = len(small) == 1
         return Verdict(
             holds=False,
@@ -239,7 +235,7 @@ class Disassociated:
                     support=narrow.most,
                     required=f"at least {self.k} in some original, within {narrow.where}",
                 )
-                for narrow in worst[:SHOWN]
+                for narrow in worst[:MOST_WITNESSES]
             ),
         )
 

@@ -14,15 +14,12 @@ from setveil.core.errors import ParameterError
 from setveil.core.literature import HE_2009, SWEENEY_2002
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from setveil.release.base import Release
-
-SHOWN = 20
-"""How many witnesses a verdict carries at most."""
 
 KEY = np.dtype(">i4")
 
@@ -68,7 +65,7 @@ class KAnonymity:
         counts, shown = _count_rows(published)
         rare = [row for row, count in counts.items() if count < self.k]
         # Ties by content, so that the verdict does not depend on the order of the records.
-        worst = nsmallest(SHOWN, rare, key=lambda row: (counts[row], row))
+        worst = nsmallest(MOST_WITNESSES, rare, key=lambda row: (counts[row], row))
         return self.verdict(
             records=counts.total(),
             distinct=len(counts),

@@ -13,7 +13,7 @@ from setveil.core.errors import ParameterError
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
 from setveil.core.table import canonical_order, take_rows
-from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from setveil.core.table import Int32Array, Int64Array, TransactionTable
     from setveil.release.base import Release
     from setveil.release.views import PublishedRows
-
-SHOWN = 20
-"""How many witnesses a verdict carries at most."""
 
 BATCH = 10_000_000
 """About how many places are read between two returns to Python, where Ctrl-C is heard."""
@@ -125,7 +122,7 @@ class KmAnonymity:
         ranked = Ranked.of(rows)
         if ranked.supports.min() < self.k:
             rare = np.flatnonzero(ranked.supports < self.k)
-            shown = rare[:SHOWN]
+            shown = rare[:MOST_WITNESSES]
             found = Rare(len(rare), ranked.supports[shown], shown[:, None], len(ranked.supports))
             return self.violated(rows.names, ranked.numbers, found, stopped=False)
         return self._check_sets(rows, ranked)
@@ -383,8 +380,8 @@ def count_rare(
     # Here, so that guarantees can be named and built without waiting for numba.
     from setveil.guarantee.km_kernels import FOUND, SETS, STEPS, rare_itemsets
 
-    supports = np.full(SHOWN, np.iinfo(np.int64).max)
-    itemsets = np.full((SHOWN, size), -1, dtype=np.int32)
+    supports = np.full(MOST_WITNESSES, np.iinfo(np.int64).max)
+    itemsets = np.full((MOST_WITNESSES, size), -1, dtype=np.int32)
     state = np.zeros(3, dtype=np.int64)
     state[STEPS] = steps
     # What stands behind an occurrence is about what one item costs.
@@ -399,7 +396,7 @@ def count_rare(
             first, last, k, work, supports, itemsets, state,
         )  # fmt: skip
         first = last
-    shown = min(int(state[FOUND]), SHOWN)
+    shown = min(int(state[FOUND]), MOST_WITNESSES)
     found = Rare(int(state[FOUND]), supports[:shown], itemsets[:shown], int(state[SETS]))
     return found, int(state[STEPS]), done
 

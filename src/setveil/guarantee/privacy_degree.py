@@ -12,8 +12,7 @@ from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.literature import GHINITA_2008
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import Verdict, Witness
-from setveil.guarantee.thresholds import distinct_names
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names
 from setveil.release.grouped import fair_deal
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 LARGEST = 2**62
 """A degree beyond this is beyond every number of records."""
-SHOWN = 20
-"""How many witnesses a verdict carries at most."""
 
 
 @register(
@@ -144,8 +141,8 @@ class PrivacyDegree:
         absent = self._unknown(release)
         if not absent:
             return ""
-        more = f" and {len(absent) - SHOWN:,} more" if len(absent) > SHOWN else ""
-        return f"; not in the release: {', '.join(absent[:SHOWN])}{more}"
+        more = f" and {len(absent) - MOST_WITNESSES:,} more" if len(absent) > MOST_WITNESSES else ""
+        return f"; not in the release: {', '.join(absent[:MOST_WITNESSES])}{more}"
 
     def _unknown(self, release: GroupedRelease) -> list[str]:
         return [name for name in self.sensitive if name not in release.vocabulary]
@@ -160,7 +157,7 @@ class PrivacyDegree:
             checked=len(release),
             witnesses=tuple(
                 Witness(items=(name,), support=count, required="no record that shows it")
-                for name, count in list(zip(names, counts.tolist(), strict=True))[:SHOWN]
+                for name, count in list(zip(names, counts.tolist(), strict=True))[:MOST_WITNESSES]
             ),
         )
 
@@ -168,8 +165,10 @@ class PrivacyDegree:
         self, release: GroupedRelease, group: Int64Array, item: Int64Array, held: Int64Array
     ) -> Verdict:
         n_low, sizes = len(np.unique(group)), release.sizes[group]
-        names = [release.vocabulary[i] for i in item[:SHOWN].tolist()]
-        rows = list(zip(names, group.tolist(), held.tolist(), sizes.tolist(), strict=False))[:SHOWN]
+        names = [release.vocabulary[i] for i in item[:MOST_WITNESSES].tolist()]
+        rows = list(zip(names, group.tolist(), held.tolist(), sizes.tolist(), strict=False))[
+            :MOST_WITNESSES
+        ]
         name, _, f, n = rows[0]
         return Verdict(
             holds=False,

@@ -10,22 +10,17 @@ from setveil.core.errors import ParameterError
 from setveil.core.literature import CAO_2010
 from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
-from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names, exact_share
 from setveil.guarantee.shown_items import shown_items
-from setveil.guarantee.thresholds import distinct_names, exact_share
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from setveil.core.table import TransactionTable
-    from setveil.guarantee.confidence import Rule
-    from setveil.guarantee.rho_rules import Oracle
+    from setveil.guarantee.rho_rules import Oracle, Rule
     from setveil.guarantee.shown_items import Forced, ShownItems
     from setveil.release.base import Release
     from setveil.release.views import PublishedRows
-
-SHOWN = 20
-"""How many witnesses a verdict carries at most."""
 
 
 @register(
@@ -130,7 +125,7 @@ class RhoUncertainty:
             return self._kept(found, 0)
         shown = len(oracle.sensitive)
         try:
-            count, rules = oracle.violations(self.rho, prior=self.prior, most=SHOWN)
+            count, rules = oracle.violations(self.rho, prior=self.prior, most=MOST_WITNESSES)
         except OutOfTimeError:
             reason = (
                 f"not decided within {self.budget:g} s: {oracle.safe:,} of {shown:,} sensitive "
@@ -177,7 +172,7 @@ class RhoUncertainty:
                 consequent=" or ".join(each.items),
                 confidence=each.share,
             )
-            for each in forced[:SHOWN]
+            for each in forced[:MOST_WITNESSES]
         )
         first = forced[0]
         reason = (

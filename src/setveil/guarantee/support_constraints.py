@@ -12,7 +12,7 @@ from setveil.core.errors import ParameterError
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.core.words import some
-from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 from setveil.release.views import PublishedRows, published_rows
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from setveil.core.table import Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
-
-SHOWN = 20
-"""How many witnesses a verdict carries at most."""
 
 WORD = 64
 """Bits of a machine word: items that fit into one word of a pattern."""
@@ -153,7 +150,7 @@ class SupportConstraints:
             checked=checked,
             witnesses=tuple(
                 Witness(items=items, support=support, required=f"0 or at least {self.k}")
-                for support, items in witnesses[:SHOWN]
+                for support, items in witnesses[:MOST_WITNESSES]
             ),
         )
 

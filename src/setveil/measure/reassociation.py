@@ -19,7 +19,6 @@ from setveil.measure.random_attachments import Attachments, Share, count_attachm
 from setveil.measure.rebuilt_records import PARTS, Rebuilt, Row, rebuilt_records
 from setveil.measure.score import must_be_about, score
 from setveil.measure.word_mover import WordMover
-from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from setveil.measure.interval import Rate
     from setveil.measure.word_mover import Distances
     from setveil.release.base import Key, Release
+    from setveil.release.disassociated import DisassociatedRelease
 
     Rates = dict[str, Rate | None]
 
@@ -129,12 +129,12 @@ def score_reassociation(
             "the guess and its baselines are about different clusters",
             fix="attack this release again",
         )
-    assert isinstance(release, DisassociatedRelease)
+    chunks = release.as_chunks()
     sampled = bool(guess.draws) or weights is not None
-    protected = None if sampled else _protected(original, release, k, m)
-    of_units = _of_units(guess, release, weights)
+    protected = None if sampled else _protected(original, chunks, k, m)
+    of_units = _of_units(guess, chunks, weights)
     moved = None if relatedness is None else _moved(rebuilt, relatedness)
-    chance = _by_chance(rebuilt, release)
+    chance = _by_chance(rebuilt, chunks)
     found: Rates = {}
     shares: dict[str, dict[str, Share]] = {}
     for name, said in runs.items():

@@ -89,6 +89,15 @@ def content_of_items(items: Release | None) -> Content:
     return found if found.bare or found.root_share == 0 else Content()
 
 
+class ChangedTerms(NamedTuple):
+    """A small table of what changed most, with its title and the words that explain it."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    how: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Account:
     """What a release did with each item that occurs in the original.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from operator import le
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee
-    from setveil.release.account import Account
+    from setveil.release.account import Account, ChangedTerms
     from setveil.release.data_file import LabelledRows
     from setveil.release.disassociated import DisassociatedRelease
     from setveil.release.encoded import EncodedRelease
@@ -146,6 +147,10 @@ class Release(ShowsRecords):
     """
 
     form: ClassVar[str]
+    generalizes: ClassVar[bool] = False
+    """Whether a published term may stand for several original items."""
+    needs_taxonomy: ClassVar[bool] = False
+    """Whether only the taxonomy tells what stands behind a published term."""
     counted_in_worlds: ClassVar[bool] = False
     """Whether itemsets are counted in a random original: what is certain would say too little."""
 
@@ -188,6 +193,15 @@ class Release(ShowsRecords):
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
         raise self.lacks("cannot be compared with an original")
+
+    def may_come_from(self, original: TransactionTable) -> bool:
+        """Tell whether the sizes alone do not rule out that `original` gave this release.
+
+        No record is published longer than it was, so neither is the i-th longest one.
+        """
+        here = sorted((len(row) for row in self.to_rows()), reverse=True)
+        there = sorted(original.lengths.tolist(), reverse=True)
+        return len(here) <= len(there) and all(map(le, here, there))
 
     def item_chance(
         self, item: str, known: Iterable[str] = (), taxonomy: Taxonomy | None = None
@@ -345,6 +359,10 @@ class Release(ShowsRecords):
             removed.
         """
         raise NotApplicable(f"setveil cannot tell what a release of the form {self.form!r} changed")
+
+    def changed_terms(self, most: int) -> list[ChangedTerms]:
+        """Return what became more general or lost its links most; nothing where nothing did."""
+        return []
 
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""

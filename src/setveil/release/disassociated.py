@@ -20,6 +20,7 @@ from setveil.release.account import (
     NOTHING,
     REMOVED,
     Account,
+    ChangedTerms,
     Content,
     Flags,
     Occurrences,
@@ -564,9 +565,13 @@ class DisassociatedRelease(Release):
         through these placements takes their place: there the distribution is only approximately
         uniform.
         """
-        from setveil.release.chunk_sampling import sample
+        from setveil.release.chunk_worlds import sample
 
         return sample(self, rng)
+
+    def may_come_from(self, original: TransactionTable) -> bool:
+        """Tell whether `original` has as many records."""
+        return len(self) == len(original)
 
     def is_consistent_with(
         self,
@@ -731,6 +736,20 @@ class DisassociatedRelease(Release):
             computable=_computable_pieces(exact, listed),
             treat=lambda items: _cut_record(self, items),
         )
+
+    def changed_terms(self, most: int) -> list[ChangedTerms]:
+        """Return which items stand in most term chunks."""
+        listed = np.bincount(self.terms, minlength=len(self.vocabulary))
+        chosen = sorted(np.flatnonzero(listed).tolist(), key=lambda item: (-listed[item], item))[
+            :most
+        ]
+        rows = [[self.vocabulary[item], number(int(listed[item]))] for item in chosen]
+        how = (
+            "In a term chunk an item is said to occur in a cluster "
+            f"({plural(len(self.sizes), 'cluster')} in all), not how often or with what. "
+            f"{plural(int(np.count_nonzero(listed)), 'item')} stand in at least one."
+        )
+        return [ChangedTerms("Taken apart most", ["item", "term chunks"], rows, how)][: len(rows)]
 
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""

@@ -19,11 +19,12 @@ from setveil.core.table import (
     frozen,
     take_rows,
 )
-from setveil.core.words import kept, plural
+from setveil.core.words import kept, number, plural
 from setveil.release.account import (
     MOSTLY,
     NOTHING,
     Account,
+    ChangedTerms,
     Content,
     GlobalRecoding,
     LocalRecoding,
@@ -43,10 +44,10 @@ from setveil.release.export import (
     record_table,
     rows_example,
 )
+from setveil.release.generalized_worlds import DistinctRows, Way, draw_leaves
 from setveil.release.manifest import NODE, describe_tree, rebuild_tree
-from setveil.release.tree_checks import first_fault
+from setveil.release.published_tree import first_fault
 from setveil.release.views import CertainItems, Images, PublishedRows, ShownClasses, TreeItems
-from setveil.release.worlds import DistinctRows, Way, draw_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -104,6 +105,8 @@ class GeneralizedRelease(Release):
     """
 
     form: ClassVar[str] = "generalized"
+    generalizes: ClassVar[bool] = True
+    needs_taxonomy: ClassVar[bool] = True
 
     tree: Taxonomy
     offsets: Int64Array
@@ -712,6 +715,24 @@ root of the taxonomy ('group 1.1'), which stands for any of 3 items.")
         return LocalRecoding(
             release=self, tree=tree, found=found, image=image, original=original
         ).account()
+
+    def changed_terms(self, most: int) -> list[ChangedTerms]:
+        """Return which terms became more general most often."""
+        tree = self.tree
+        times = np.bincount(self.nodes, minlength=len(tree))
+        general = np.flatnonzero((times > 0) & (tree.leaves > 1)).tolist()
+        chosen = sorted(general, key=lambda node: (-times[node], node))[:most]
+        rows = [
+            [tree.names[node], number(int(times[node])), number(int(tree.leaves[node]))]
+            for node in chosen
+        ]
+        how = (
+            f"{plural(len(general), 'general term')} in all. A term stands for any of the items "
+            "below it: the fewer these are, the more it still says."
+        )
+        return [ChangedTerms("Generalized most", ["term", "times", "items below it"], rows, how)][
+            : len(rows)
+        ]
 
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""

@@ -27,6 +27,7 @@ from setveil.core.words import number, one_or_many, plural
 from setveil.release import group_parts
 from setveil.release.account import (
     Account,
+    ChangedTerms,
     Occurrences,
     exact_counts,
     items_removed,
@@ -374,6 +375,10 @@ class GroupedRelease(Release):
         """
         return drawn_world(self, rng)
 
+    def may_come_from(self, original: TransactionTable) -> bool:
+        """Tell whether `original` has as many records."""
+        return len(self) == len(original)
+
     def is_consistent_with(
         self,
         original: TransactionTable,
@@ -581,6 +586,20 @@ class GroupedRelease(Release):
             ),
             treat=lambda items: [f"{item} ({beside})" if item in apart else item for item in items],
         )
+
+    def changed_terms(self, most: int) -> list[ChangedTerms]:
+        """Return which items were set apart from most records."""
+        total = Counter[str]()
+        for group in self.groups:
+            total.update(group.histogram)
+        rows = [[item, number(times)] for item, times in total.most_common(most)]
+        how = (
+            f"Counted per group ({plural(len(self.sizes), 'group')} in all), apart from the "
+            "records: nobody sees which of a group's records they belong to."
+        )
+        return [ChangedTerms("Set apart from their records", ["item", "times"], rows, how)][
+            : len(rows)
+        ]
 
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""

@@ -228,6 +228,10 @@ class PerturbedRelease(ItemRows):
         draw = drawn_items if self.channel.sizes is None else drawn_sizes
         return draw(self, rng)
 
+    def may_come_from(self, original: TransactionTable) -> bool:
+        """Tell whether `original` has as many records."""
+        return len(self) == len(original)
+
     def is_consistent_with(
         self,
         original: TransactionTable,

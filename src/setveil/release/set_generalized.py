@@ -20,11 +20,12 @@ from setveil.core.table import (
     canonical_order,
     take_rows,
 )
-from setveil.core.words import fresh_id, plural
+from setveil.core.words import fresh_id, number, plural
 from setveil.release.account import (
     MEMBERS,
     NOTHING,
     Account,
+    ChangedTerms,
     Content,
     GlobalRecoding,
     Occurrences,
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 
 # --- How a generalized item is written ---
 
+NAMED_MEMBERS = 12
+"""Members of a generalized item that a table names."""
 OPEN, CLOSE, BETWEEN, QUOTE = "(", ")", ", ", '"'
 MARKS = frozenset('(),"')
 """Characters that a member is quoted for."""
@@ -168,6 +171,7 @@ class SetGeneralizedRelease(ItemRows):
     """
 
     form: ClassVar[str] = "set-generalized"
+    generalizes: ClassVar[bool] = True
     builder: ClassVar[str] = "publish_sets"
 
     def __post_init__(self) -> None:
@@ -295,10 +299,10 @@ class SetGeneralizedRelease(ItemRows):
     ) -> tuple[Int64Array, Int64Array]:
         """Return the records with the lowest node above all members of each generalized item."""
         above = np.zeros(len(self.groups), dtype=np.int64)
-        for number, members in enumerate(self.groups):
+        for group, members in enumerate(self.groups):
             leaves = tree.leaf_of(members)
             # In preorder, whatever is above the first and the last is above all between.
-            above[number] = tree.lca(int(leaves.min()), int(leaves.max()))
+            above[group] = tree.lca(int(leaves.min()), int(leaves.max()))
         return self.offsets, above[self.items]
 
     def as_sets(self) -> SetGeneralizedRelease:
@@ -413,6 +417,32 @@ class SetGeneralizedRelease(ItemRows):
             k=k,
         ).account()
 
+    def changed_terms(self, most: int) -> list[ChangedTerms]:
+        """Return which generalized items stand most often, with their members.
+
+        >>> table = TransactionTable.from_rows([["flu", "gout"], ["flu"]])
+        >>> publish_sets(table, [0, 0])[0].changed_terms(5)[0].rows
+        [['flu, gout', '2', '2']]
+        """
+        times = self.supports()
+        merged = np.flatnonzero(~self.is_trivial).tolist()
+        chosen = sorted(merged, key=lambda group: (-times[group], group))[:most]
+        rows = [
+            [
+                _name_members(self.members(group)),
+                number(int(times[group])),
+                number(int(self.sizes[group])),
+            ]
+            for group in chosen
+        ]
+        how = (
+            f"{plural(len(merged), 'generalized item')} in all. Each says that a record holds one "
+            "or more of its members, not which."
+        )
+        return [ChangedTerms("Generalized most", ["members", "records", "members"], rows, how)][
+            : len(rows)
+        ]
+
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""
         terms = [
@@ -486,8 +516,8 @@ def publish_sets(
     labels = {written(table.vocabulary[i] for i in group): group for group in members.values()}
     names = tuple(sorted(labels))
     place = np.full(table.n_items, -1, dtype=np.int32)
-    for number, name in enumerate(names):
-        place[labels[name]] = number
+    for group, name in enumerate(names):
+        place[labels[name]] = group
     offsets, items = _replaced(table, place)
     order = canonical_order(offsets, items)
     row_offsets, row_items = take_rows(offsets, items, order)
@@ -518,3 +548,8 @@ def _one_of(members: Sequence[str]) -> str:
     if more > 0:
         return f"{', '.join(members[:MEMBERS])} or {plural(more, 'other')}"
     return " or ".join(filter(None, [", ".join(members[:-1]), members[-1]]))
+
+
+def _name_members(members: Sequence[str]) -> str:
+    more = len(members) - NAMED_MEMBERS
+    return ", ".join(members[:NAMED_MEMBERS]) + (f" and {more:,} more" if more > 0 else "")

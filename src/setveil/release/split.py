@@ -159,6 +159,10 @@ class SplitRelease(ItemRows):
         """Return the profiles as they are: every one a person of its own."""
         return self.to_table()
 
+    def may_come_from(self, original: TransactionTable) -> bool:
+        """Return True: a record may become several."""
+        return True
+
     def is_consistent_with(
         self,
         original: TransactionTable,

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from setveil.core.errors import SetveilError
-from setveil.core.words import number, plural
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.grouped import GroupedRelease
-from setveil.release.set_generalized import SetGeneralizedRelease
+from setveil.core.words import number
 from setveil.release.store import load_release
 
 if TYPE_CHECKING:
@@ -24,9 +16,6 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Rows of a small table: enough to get the idea, few enough to read."""
-
-MEMBERS = 12
-"""Members of a generalized item that are named."""
 
 PEOPLE = 5
 """Published records that are shown."""
@@ -78,7 +67,7 @@ def look_into(folder: Path, figures: Mapping[str, Any], *, show_records: bool = 
         if not show_records and _size(folder) > READ:
             return Shown(tuple(noted))
         release = load_release(folder)
-        changed = changes(release)
+        changed = [Small(*each) for each in release.changed_terms(SHOWN)]
         records = _some_records(release) if show_records else ()
     except (SetveilError, OSError) as error:
         reason = error.what if isinstance(error, SetveilError) else error.strerror
@@ -89,87 +78,6 @@ def look_into(folder: Path, figures: Mapping[str, Any], *, show_records: bool = 
 
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
-
-
-@singledispatch
-def changes(release: Release) -> list[Small]:
-    """Return what became more general or lost its links most; nothing where items are as they were.
-
-    >>> from setveil import TransactionTable
-    >>> from setveil.release.set_generalized import publish_sets
-    >>> release, _ = publish_sets(TransactionTable.from_rows([["flu", "gout"], ["flu"]]), [0, 0])
-    >>> changes(release)[0].rows
-    [['flu, gout', '2', '2']]
-    """
-    return []
-
-
-@changes.register
-def _(release: GeneralizedRelease) -> list[Small]:
-    tree = release.tree
-    times = np.bincount(release.nodes, minlength=len(tree))
-    general = np.flatnonzero((times > 0) & (tree.leaves > 1)).tolist()
-    most = sorted(general, key=lambda node: (-times[node], node))[:SHOWN]
-    rows = [
-        [tree.names[node], number(int(times[node])), number(int(tree.leaves[node]))]
-        for node in most
-    ]
-    how = (
-        f"{plural(len(general), 'general term')} in all. A term stands for any of the items below "
-        "it: the fewer these are, the more it still says."
-    )
-    return [Small("Generalized most", ["term", "times", "items below it"], rows, how)][: len(rows)]
-
-
-@changes.register
-def _(release: SetGeneralizedRelease) -> list[Small]:
-    times = release.supports()
-    merged = np.flatnonzero(~release.is_trivial).tolist()
-    most = sorted(merged, key=lambda group: (-times[group], group))[:SHOWN]
-    rows = [
-        [
-            _named(release.members(group)),
-            number(int(times[group])),
-            number(int(release.sizes[group])),
-        ]
-        for group in most
-    ]
-    how = (
-        f"{plural(len(merged), 'generalized item')} in all. Each says that a record holds one or "
-        "more of its members, not which."
-    )
-    return [Small("Generalized most", ["members", "records", "members"], rows, how)][: len(rows)]
-
-
-@changes.register
-def _(release: DisassociatedRelease) -> list[Small]:
-    listed = np.bincount(release.terms, minlength=len(release.vocabulary))
-    most = sorted(np.flatnonzero(listed).tolist(), key=lambda item: (-listed[item], item))[:SHOWN]
-    rows = [[release.vocabulary[item], number(int(listed[item]))] for item in most]
-    how = (
-        "In a term chunk an item is said to occur in a cluster "
-        f"({plural(len(release.sizes), 'cluster')} in all), not how often or with what. "
-        f"{plural(int(np.count_nonzero(listed)), 'item')} stand in at least one."
-    )
-    return [Small("Taken apart most", ["item", "term chunks"], rows, how)][: len(rows)]
-
-
-@changes.register
-def _(release: GroupedRelease) -> list[Small]:
-    total = Counter[str]()
-    for group in release.groups:
-        total.update(group.histogram)
-    rows = [[item, number(times)] for item, times in total.most_common(SHOWN)]
-    how = (
-        f"Counted per group ({plural(len(release.sizes), 'group')} in all), apart from the "
-        "records: nobody sees which of a group's records they belong to."
-    )
-    return [Small("Set apart from their records", ["item", "times"], rows, how)][: len(rows)]
-
-
-def _named(members: Sequence[str]) -> str:
-    more = len(members) - MEMBERS
-    return ", ".join(members[:MEMBERS]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def terms(figures: Mapping[str, Any]) -> list[Small]:

@@ -14,9 +14,8 @@ import numpy as np
 
 from setveil.core.errors import NotApplicable
 from setveil.engine.spark import spoken_errors
-from setveil.guarantee.base import Verdict
+from setveil.guarantee.base import MOST_WITNESSES, Verdict
 from setveil.guarantee.coherence import Coherence, violation
-from setveil.guarantee.k_anonymity import SHOWN
 from setveil.guarantee.km_anonymity import KmAnonymity, Ranked, Rare, count_rare, places_ahead
 from setveil.spark.batches import apply_groups, rows_of
 from setveil.spark.routing import Routes, cut_into_parts, place_costs, split_rows
@@ -56,7 +55,7 @@ def check_km(guarantee: KmAnonymity, table: DistributedTable, names: tuple[str, 
         return Verdict(holds=True, exact=True, reason=reason, checked=table.n_records)
     rare = np.flatnonzero(supports < guarantee.k)
     if len(rare):
-        shown = rare[:SHOWN]
+        shown = rare[:MOST_WITNESSES]
         found = Rare(len(rare), supports[shown], shown[:, None], len(supports))
         return guarantee.violated(names, numbers, found, stopped=False)
     most = min(guarantee.m, table.longest) if guarantee.k > 1 else 1
@@ -69,7 +68,7 @@ def check_km(guarantee: KmAnonymity, table: DistributedTable, names: tuple[str, 
             chain.from_iterable(
                 zip(row["supports"], _tuples(row["itemsets"], size), strict=True) for row in same
             )
-        )[:SHOWN]
+        )[:MOST_WITNESSES]
         found = Rare(
             sum(row["found"] for row in same),
             np.array([support for support, _ in worst]),
@@ -230,7 +229,7 @@ def check_coherence(guarantee: Coherence, table: DistributedTable, shape: Publis
             for row in same
         ),
         key=lambda mole: (mole[0][0], -mole[0][2], mole[1]),
-    )[:SHOWN]
+    )[:MOST_WITNESSES]
     return Verdict(
         holds=False,
         exact=True,
@@ -270,8 +269,8 @@ def mole_part(
     p = min(promise.p, int(np.diff(offsets).max(initial=0)))
     share = promise.h
     most = np.array([s * share.numerator // share.denominator for s in range(len(offsets))])
-    shown = np.full((SHOWN, 3), -1, dtype=np.int64)
-    itemsets = np.full((SHOWN, p), -1, dtype=np.int64)
+    shown = np.full((MOST_WITNESSES, 3), -1, dtype=np.int64)
+    itemsets = np.full((MOST_WITNESSES, p), -1, dtype=np.int64)
     state = least_moles(
         offsets, items, n_ranks, secret_offsets, secrets, n_secrets,
         int(bounds[number]), int(bounds[number + 1]),

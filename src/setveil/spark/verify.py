@@ -15,10 +15,10 @@ import numpy as np
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
-from setveil.guarantee.base import Verdict
+from setveil.guarantee.base import MOST_WITNESSES, Verdict
 from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.disassociated import Disassociated, universals
-from setveil.guarantee.k_anonymity import SHOWN, KAnonymity
+from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.release.views import PublishedRows
 from setveil.spark.batches import fold
@@ -106,7 +106,7 @@ def _k_anonymity(guarantee: KAnonymity, table: DistributedTable, names: tuple[st
             sql.min("count").alias("least"),
         ).collect()[0]
         worst = (
-            counts.where(is_rare).orderBy("count", ITEMS).limit(SHOWN).collect()
+            counts.where(is_rare).orderBy("count", ITEMS).limit(MOST_WITNESSES).collect()
             if total.rare
             else []
         )
@@ -136,7 +136,7 @@ class _Clusters:
         merged = replace(worse, checked=worse.checked + better.checked)
         if not (worse.holds or better.holds):
             both = sorted((*worse.witnesses, *better.witnesses), key=lambda w: (w.support, w.items))
-            merged = replace(merged, witnesses=tuple(both[:SHOWN]))
+            merged = replace(merged, witnesses=tuple(both[:MOST_WITNESSES]))
         return _Clusters(
             merged,
             self.clusters + other.clusters,

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import ParameterError
-
 if TYPE_CHECKING:
     from setveil.core.table import Int64Array
     from setveil.release.disassociated import DisassociatedRelease
@@ -59,22 +57,6 @@ class ClusterSample(NamedTuple):
         return (
             f"{attacked:,} of {every:,} clusters {'was' if attacked == 1 else 'were'} attacked, "
             f"drawn at random in {int(self.draws.sum()):,} draws: every rate is an estimate"
-        )
-
-
-def check_sample(sample: int | None) -> None:
-    """Refuse a number of clusters that is none.
-
-    >>> check_sample(0)
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: sample is 0. To fix: use a whole number of at least 1, or \
-...
-    """
-    if sample is None:
-        return
-    if isinstance(sample, bool) or not isinstance(sample, int) or sample < 1:
-        raise ParameterError(
-            f"sample is {sample!r}", fix="use a whole number of at least 1, or nothing"
         )
 
 

@@ -13,7 +13,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from setveil.attack.elimination_kernels import (
 )
 from setveil.attack.explain import Reason, reasons
 from setveil.attack.tables import Contexts, DistanceTable, distance_tables, targets
-from setveil.core.errors import ParameterError
+from setveil.core.params import count, real
 from setveil.core.registry import name_of, register
 
 if TYPE_CHECKING:
@@ -143,17 +143,9 @@ class DistanceAttack:
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
     role: ClassVar[AuditRole] = elimination_role(by_default=False)
 
-    context: int | None = field(
-        default=None,
-        metadata={"doc": "items of a context that are used, the most telling ones; none for all"},
+    context: int | None = count(
+        None, doc="items of a context that are used, the most telling ones; none for all"
     )
-
-    def __post_init__(self) -> None:
-        context = self.context
-        if context is not None and (
-            isinstance(context, bool) or not isinstance(context, int) or context < 1
-        ):
-            raise ParameterError(f"context is {context!r}", fix="use None for all, or 1 and more")
 
     def run(
         self,
@@ -325,14 +317,9 @@ class TBA(DistanceAttack):
     [[1, 0], [0, 1]]
     """
 
-    threshold: float | None = field(
-        default=None, metadata={"doc": "distance above which cells go; none: the table's mean"}
+    threshold: float | None = real(
+        None, doc="distance above which cells go; none: the table's mean"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise ParameterError(f"threshold is {self.threshold!r}", fix="use a number, or None")
 
     def eliminate(self, distances: Floats) -> Eliminated:
         """Return the cells above the threshold, greatest first."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
-from setveil.attack.linkage import KNOWLEDGE, SAMPLES, Targets, check_knowledge
+from setveil.attack.linkage import KNOWLEDGE, SAMPLES, Targets
 from setveil.core.errors import ParameterError
+from setveil.core.params import choice, count
 from setveil.core.registry import register
 from setveil.release.forms import FORMS
 
@@ -129,15 +130,11 @@ class Inference:
         samples=SAMPLES,
     )
 
-    m: int = field(default=2, metadata={"doc": "how many items of a person are known"})
-    knowledge: str = field(
-        default="random",
-        metadata={"doc": "which of them: any, the rarest or the most common", "choices": KNOWLEDGE},
+    m: int = count(2, least=0, doc="how many items of a person are known")
+    knowledge: str = choice(
+        "random", KNOWLEDGE, doc="which of them: any, the rarest or the most common"
     )
-    sample: int = field(default=1000, metadata={"doc": "how many people are drawn"})
-
-    def __post_init__(self) -> None:
-        check_knowledge(self.m, self.knowledge, self.sample)
+    sample: int = count(1000, doc="how many people are drawn")
 
     def run(
         self,

@@ -12,13 +12,12 @@ from setveil.attack.linkage import (
     KNOWLEDGE,
     Link,
     LinkageGuess,
-    check_knowledge,
-    check_whole,
     link_of,
     look_for,
     notes_on,
 )
 from setveil.core.errors import ParameterError
+from setveil.core.params import choice, count
 from setveil.core.registry import register
 from setveil.release.forms import FORMS
 
@@ -141,22 +140,13 @@ class Intersection:
         cost=2,
     )
 
-    m: int = field(default=2, metadata={"doc": "how many items of a target are known"})
-    knowledge: str = field(
-        default="random",
-        metadata={"doc": "which of them: any, the rarest or the most common", "choices": KNOWLEDGE},
+    m: int = count(2, least=0, doc="how many items of a target are known")
+    knowledge: str = choice(
+        "random", KNOWLEDGE, doc="which of them: any, the rarest or the most common"
     )
-    sample: int = field(default=1000, metadata={"doc": "how many targets are drawn"})
-    k: int = field(default=5, metadata={"doc": "a target with fewer candidates counts as exposed"})
-    most: int = field(
-        default=50,
-        metadata={"doc": "how many different contents of candidates are compared at most"},
-    )
-
-    def __post_init__(self) -> None:
-        check_knowledge(self.m, self.knowledge, self.sample)
-        check_whole("k", self.k, least=1)
-        check_whole("most", self.most, least=1)
+    sample: int = count(1000, doc="how many targets are drawn")
+    k: int = count(5, doc="a target with fewer candidates counts as exposed")
+    most: int = count(50, doc="how many different contents of candidates are compared at most")
 
     def run(
         self,

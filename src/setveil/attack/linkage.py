@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from setveil.attack.base import LINKAGE, SINGLING_OUT, AuditRole, Finding, check
 from setveil.attack.guess import Guess
 from setveil.core.errors import ParameterError
 from setveil.core.literature import SWEENEY_2002
+from setveil.core.params import check_whole, choice, count
 from setveil.core.registry import register
 from setveil.release.forms import FORMS
 
@@ -246,17 +247,12 @@ class Linkage:
         samples=SAMPLES,
     )
 
-    m: int = field(default=2, metadata={"doc": "how many items of a target are known"})
-    knowledge: str = field(
-        default="random",
-        metadata={"doc": "which of them: any, the rarest or the most common", "choices": KNOWLEDGE},
+    m: int = count(2, least=0, doc="how many items of a target are known")
+    knowledge: str = choice(
+        "random", KNOWLEDGE, doc="which of them: any, the rarest or the most common"
     )
-    sample: int = field(default=1000, metadata={"doc": "how many targets are drawn"})
-    k: int = field(default=5, metadata={"doc": "a target with fewer candidates counts as exposed"})
-
-    def __post_init__(self) -> None:
-        check_knowledge(self.m, self.knowledge, self.sample)
-        check_whole("k", self.k, least=1)
+    sample: int = count(1000, doc="how many targets are drawn")
+    k: int = count(5, doc="a target with fewer candidates counts as exposed")
 
     def run(
         self,
@@ -362,30 +358,3 @@ def notes_on(targets: Targets) -> tuple[str, ...]:
     if targets.strangers:
         return ()
     return ("no control: every set of items that was tried belongs to somebody in the data",)
-
-
-def check_knowledge(m: int, knowledge: str, sample: int) -> None:
-    """Refuse what cannot be known of targets.
-
-    >>> check_knowledge(2, "all", 10)
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: knowledge is 'all'. To fix: use one of random, rarest, \
-common.
-    """
-    check_whole("m", m, least=0)
-    check_whole("sample", sample, least=1)
-    if knowledge not in KNOWLEDGE:
-        raise ParameterError(
-            f"knowledge is {knowledge!r}", fix=f"use one of {', '.join(KNOWLEDGE)}"
-        )
-
-
-def check_whole(name: str, value: object, *, least: int) -> None:
-    """Refuse a parameter that is no whole number, or too small.
-
-    >>> check_whole("k", 0, least=1)
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: k is 0. To fix: use a whole number of at least 1.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ParameterError(f"{name} is {value!r}", fix=f"use a whole number of at least {least}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.spectral import METHODS, Spectrum
 from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.params import choice, count
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
@@ -149,14 +150,8 @@ class NoiseFilter:
         cost=1,
     )
 
-    method: str = field(default="bayes", metadata={"doc": "how to filter", "choices": METHODS})
-    most: int = field(default=500, metadata={"doc": "how many of the frequent items are attacked"})
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ParameterError(f"method is {self.method!r}", fix=f"use {' or '.join(METHODS)}")
-        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
-            raise ParameterError(f"most is {self.most!r}", fix="use a whole number of at least 1")
+    method: str = choice("bayes", METHODS, doc="how to filter")
+    most: int = count(500, doc="how many of the frequent items are attacked")
 
     def run(
         self,

@@ -22,7 +22,6 @@ import numpy as np
 from setveil.attack.base import LINKAGE, AuditRole, Finding
 from setveil.attack.cluster_sample import thin, with_background
 from setveil.attack.reassociation_guess import ClusterGuess, Content
-from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -366,16 +365,3 @@ def pairs_in_rows(pool: Pool, placed: Placed) -> list[tuple[int, str, str]]:
         together = (pair for terms in held[low:high] for pair in combinations(sorted(terms), 2))
         found += [(cluster, first, second) for first, second in dict.fromkeys(together)]
     return found
-
-
-def check_copies(term_copies: int) -> None:
-    """Refuse a number of copies that is none.
-
-    >>> check_copies(0)
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: term_copies is 0. To fix: use a whole number of at least 1.
-    """
-    if isinstance(term_copies, bool) or not isinstance(term_copies, int) or term_copies < 1:
-        raise ParameterError(
-            f"term_copies is {term_copies!r}", fix="use a whole number of at least 1"
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from math import lgamma
 from typing import TYPE_CHECKING, ClassVar
@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.attack.base import AuditRole, check_applies
-from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
+from setveil.attack.cluster_sample import SAMPLE_DOC, draw_clusters
 from setveil.attack.piece_scores import rounded
 from setveil.attack.pieces import (
     DISASSOCIATED,
     assembled,
-    check_copies,
     pairs_in_rows,
     place_at_random,
     pools,
     reassociation_role,
 )
 from setveil.attack.reassociation_guess import ReassociationGuess
+from setveil.core.params import count
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
@@ -78,12 +78,8 @@ class Prior:
     requires: ClassVar[frozenset[str]] = frozenset()
     role: ClassVar[AuditRole] = reassociation_role(cost=1)
 
-    term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
-    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
-
-    def __post_init__(self) -> None:
-        check_copies(self.term_copies)
-        check_sample(self.sample)
+    term_copies: int = count(1, doc=COPIES_DOC)
+    sample: int | None = count(None, doc=SAMPLE_DOC)
 
     def run(
         self, release: DisassociatedRelease, *, rng: np.random.Generator | None = None

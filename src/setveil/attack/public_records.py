@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +13,7 @@ from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.params import count
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
@@ -151,11 +152,7 @@ class PublicRecords:
         knows="all original records, but not which is whose",
     )
 
-    most: int = field(default=1000, metadata={"doc": "how many records are attacked"})
-
-    def __post_init__(self) -> None:
-        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
-            raise ParameterError(f"most is {self.most!r}", fix="use a whole number of at least 1")
+    most: int = count(1000, doc="how many records are attacked")
 
     def run(
         self,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.attack.base import AuditRole, check_applies
-from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
+from setveil.attack.cluster_sample import SAMPLE_DOC, draw_clusters
 from setveil.attack.piece_scores import (
     average,
     most_related,
@@ -24,12 +24,12 @@ from setveil.attack.piece_scores import (
 )
 from setveil.attack.pieces import (
     DISASSOCIATED,
-    check_copies,
     place_at_random,
     pools,
     reassociation_role,
 )
 from setveil.attack.prior import COPIES_DOC, reassociated
+from setveil.core.params import count
 from setveil.core.registry import name_of, register
 
 if TYPE_CHECKING:
@@ -78,12 +78,8 @@ class Random:
     applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset()
 
-    term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
-    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
-
-    def __post_init__(self) -> None:
-        check_copies(self.term_copies)
-        check_sample(self.sample)
+    term_copies: int = count(1, doc=COPIES_DOC)
+    sample: int | None = count(None, doc=SAMPLE_DOC)
 
     def run(
         self, release: DisassociatedRelease, *, rng: np.random.Generator | None = None
@@ -129,12 +125,8 @@ class RelatednessAttack:
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
     role: ClassVar[AuditRole] = reassociation_role(cost=2)
 
-    term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
-    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
-
-    def __post_init__(self) -> None:
-        check_copies(self.term_copies)
-        check_sample(self.sample)
+    term_copies: int = count(1, doc=COPIES_DOC)
+    sample: int | None = count(None, doc=SAMPLE_DOC)
 
     def run(
         self,

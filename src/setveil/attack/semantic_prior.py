@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from setveil.attack.base import AuditRole, check_applies
-from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
+from setveil.attack.cluster_sample import SAMPLE_DOC, draw_clusters
 from setveil.attack.logistic import Logistic
 from setveil.attack.piece_scores import check_known
-from setveil.attack.pieces import DISASSOCIATED, check_copies, pools, reassociation_role
+from setveil.attack.pieces import DISASSOCIATED, pools, reassociation_role
 from setveil.attack.prior import COPIES_DOC, place_by_prior, reassociated, rows_of_terms
 from setveil.attack.term_clustering import clustered, likeness, shared_out
 from setveil.attack.term_evidence import TermEvidence, centred, over_anchors
+from setveil.core.params import count, flag
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
@@ -99,15 +100,9 @@ class SemanticPrior:
         params={"clustering": False},
     )
 
-    clustering: bool = field(
-        default=True, metadata={"doc": "cluster the terms of term chunks by how like they are"}
-    )
-    term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
-    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
-
-    def __post_init__(self) -> None:
-        check_copies(self.term_copies)
-        check_sample(self.sample)
+    clustering: bool = flag(True, doc="cluster the terms of term chunks by how like they are")
+    term_copies: int = count(1, doc=COPIES_DOC)
+    sample: int | None = count(None, doc=SAMPLE_DOC)
 
     def run(
         self,

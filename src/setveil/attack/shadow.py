@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,7 +17,8 @@ from setveil.attack.explain import Reason, reasons
 from setveil.attack.logistic import Logistic
 from setveil.attack.rehearsal import described, rehearse
 from setveil.attack.tables import Contexts
-from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable
+from setveil.core.params import count, real
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Shadow:
     --------
     >>> Shadow(tables=5)
     Traceback (most recent call last):
-    setveil.core.errors.ParameterError: tables is 5. To fix: use at least 10.
+    setveil.core.errors.ParameterError: tables is 5. To fix: use a whole number of at least 10.
     """
 
     applies_to: ClassVar[frozenset[str]] = frozenset({"set-generalized"})
@@ -79,18 +80,12 @@ class Shadow:
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
     role: ClassVar[AuditRole] = elimination_role(cost=3)
 
-    tables: int = field(
-        default=200, metadata={"doc": "shadow tables to learn from, at least", "most": 100_000}
+    tables: int = count(
+        200, least=FEWEST, most=100_000, doc="shadow tables to learn from, at least"
     )
-    threshold: float = field(
-        default=0.5, metadata={"doc": "chance of having been added above which a member goes"}
+    threshold: float = real(
+        0.5, least=0, most=1, doc="chance of having been added above which a member goes"
     )
-
-    def __post_init__(self) -> None:
-        if isinstance(self.tables, bool) or self.tables < FEWEST:
-            raise ParameterError(f"tables is {self.tables!r}", fix=f"use at least {FEWEST}")
-        if not 0 <= self.threshold <= 1:
-            raise ParameterError(f"threshold is {self.threshold!r}", fix="use a chance, 0 to 1")
 
     def run(
         self,

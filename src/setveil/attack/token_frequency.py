@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.matching import Side, match
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 
@@ -145,16 +146,8 @@ class TokenFrequency:
         knows="other records of the same kind",
     )
 
-    most: int = field(default=1000, metadata={"doc": "how many of the frequent tags are attacked"})
-    rounds: int = field(
-        default=20, metadata={"doc": "how often the naming is improved", "most": 1000}
-    )
-
-    def __post_init__(self) -> None:
-        for name in ("most", "rounds"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ParameterError(f"{name} is {value!r}", fix="use a whole number of at least 1")
+    most: int = count(1000, doc="how many of the frequent tags are attacked")
+    rounds: int = count(20, most=1000, doc="how often the naming is improved")
 
     def run(
         self,

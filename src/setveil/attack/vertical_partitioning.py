@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from setveil.attack.assignments import ranked
 from setveil.attack.base import AuditRole, check_applies
-from setveil.attack.cluster_sample import SAMPLE_DOC, check_sample, draw_clusters
+from setveil.attack.cluster_sample import SAMPLE_DOC, draw_clusters
 from setveil.attack.piece_scores import average, piece_scores, place_best
 from setveil.attack.pieces import (
     DISASSOCIATED,
-    check_copies,
     place_at_random,
     pools,
     reassociation_role,
@@ -22,6 +21,7 @@ from setveil.attack.pieces import (
 from setveil.attack.prior import COPIES_DOC, reassociated
 from setveil.attack.reassociation import BIBTEX, PAPER
 from setveil.core.errors import ParameterError
+from setveil.core.params import choice, count
 from setveil.core.registry import register
 from setveil.kernels.vertical_partition import TERM_CHUNK, vertical_partition
 
@@ -108,34 +108,13 @@ class VPA:
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
     role: ClassVar[AuditRole] = reassociation_role(cost=3, params={"largest": 500})
 
-    combinations: int = field(
-        default=20, metadata={"doc": "combinations of a chunk to be tried", "most": 1_000_000}
+    combinations: int = count(20, most=1_000_000, doc="combinations of a chunk to be tried")
+    largest: int | None = count(
+        None, least=0, doc="pairs in a chunk beyond which the first is taken"
     )
-    largest: int | None = field(
-        default=None,
-        metadata={"doc": "pairs in a chunk beyond which the first is taken"},
-    )
-    terms: str = field(
-        default="aba",
-        metadata={"doc": "how terms of the term chunk are attached", "choices": TERMS},
-    )
-    term_copies: int = field(default=1, metadata={"doc": COPIES_DOC})
-    sample: int | None = field(default=None, metadata={"doc": SAMPLE_DOC})
-
-    def __post_init__(self) -> None:
-        check_copies(self.term_copies)
-        check_sample(self.sample)
-        tried = self.combinations
-        if isinstance(tried, bool) or not isinstance(tried, int) or tried < 1:
-            raise ParameterError(
-                f"combinations is {tried!r}", fix="use a whole number of at least 1"
-            )
-        if self.largest is not None and (isinstance(self.largest, bool) or self.largest < 0):
-            raise ParameterError(
-                f"largest is {self.largest!r}", fix="use a whole number of at least 0, or nothing"
-            )
-        if self.terms not in TERMS:
-            raise ParameterError(f"terms is {self.terms!r}", fix=f"use {' or '.join(TERMS)}")
+    terms: str = choice("aba", TERMS, doc="how terms of the term chunk are attached")
+    term_copies: int = count(1, doc=COPIES_DOC)
+    sample: int | None = count(None, doc=SAMPLE_DOC)
 
     def run(
         self,

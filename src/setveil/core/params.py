@@ -179,11 +179,8 @@ class Count(Rule):
 
     @property
     def says(self) -> str:
-        """The bound below, and the one above where it is not the usual one."""
-        if self.least <= -MOST:
-            return "a whole number"
-        above = "" if self.most == MOST else f" and at most {self.most:,}"
-        return f"a whole number of at least {self.least}{above}"
+        """The bound below; who passes the one above is told that (see :meth:`Param.check`)."""
+        return "a whole number" + f" of at least {self.least}" * (self.least > -MOST)
 
     def check(self, value: Any) -> Any:
         """Refuse what is no whole number, or too small."""
@@ -265,23 +262,23 @@ class Share(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class Real(Rule):
-    """A finite number, above `above` where that is given."""
+    """A finite number within bounds."""
 
-    above: float | None = None
+    least: float = -math.inf
+    most: float = math.inf
 
     metavar: ClassVar[str] = "float"
 
     @property
     def says(self) -> str:
-        """The bound."""
-        return "a number" if self.above is None else f"a number above {self.above:g}"
+        """The bounds."""
+        bounded = math.isfinite(self.least) and math.isfinite(self.most)
+        return f"a number from {self.least:g} to {self.most:g}" if bounded else "a number"
 
     def check(self, value: Any) -> Any:
-        """Refuse what is no number, not finite, or too small."""
-        real = isinstance(value, int | float) and not isinstance(value, bool)
-        if not real or not math.isfinite(value):
-            raise ValueError
-        if self.above is not None and not value > self.above:
+        """Refuse what is no number, not finite, or out of bounds."""
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not self.least <= value <= self.most:
             raise ValueError
         return value
 
@@ -385,9 +382,15 @@ def share(
     return declare(default, Share(least=least, most=most, above=above, **about))
 
 
-def real(default: Any = MISSING, *, above: float | None = None, **about: Unpack[About]) -> Any:
-    """Declare a finite number."""
-    return declare(default, Real(above=above, **about))
+def real(
+    default: Any = MISSING,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    **about: Unpack[About],
+) -> Any:
+    """Declare a finite number from `least` to `most`."""
+    return declare(default, Real(least=least, most=most, **about))
 
 
 def duration(default: Any = None, **about: Unpack[About]) -> Any:
@@ -436,8 +439,7 @@ class Param:
     @property
     def most(self) -> int:
         """The largest whole number that it may be."""
-        found: int = getattr(self.rule, "most", None) or MOST
-        return found
+        return self.rule.most if isinstance(self.rule, Count) else MOST
 
     @property
     def required(self) -> bool:
@@ -585,6 +587,21 @@ def checked(target: T) -> T:
     return target
 
 
+def check_values(target: type, **values: object) -> None:
+    """Refuse values that parameters of a class could not be: for functions that take the same.
+
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Attack:
+    ...     sample: int = count(1000)
+    >>> check_values(Attack, sample=0)
+    Traceback (most recent call last):
+    setveil.core.errors.ParameterError: sample is 0. To fix: use a whole number of at least 1.
+    """
+    known = {param.name: param for param in params_of(target)}
+    for name, value in values.items():
+        known[name].check(value)
+
+
 # --- name:key=value ---------------------------------------------------------------------------
 
 
@@ -595,7 +612,7 @@ class Spec(NamedTuple):
     given: dict[str, str]
 
 
-def split_spec(text: str) -> Spec:
+def split_spec(text: str, *, hint: str = "") -> Spec:
     """Split ``name:key=value,key=value`` into its parts.
 
     >>> split_spec("gather: k=5, effort=fast")
@@ -611,7 +628,9 @@ def split_spec(text: str) -> Spec:
         if not key or not sign or key in given:
             what = "is given twice" if key in given else "is no parameter with its value"
             raise ParameterError(
-                f"{part!r} {what}", where=text, fix=f"write {name.strip()}:key=value,key=value"
+                f"{part!r} {what}",
+                where=text,
+                fix=f"write {name.strip()}:key=value,key=value{hint}",
             )
         given[key] = value
     return Spec(name.strip(), given)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
 from setveil.core.literature import XU_2008
+from setveil.core.params import count, share
 from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names, exact_share
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items
 
 if TYPE_CHECKING:
@@ -90,27 +91,17 @@ class Coherence:
     KDD 2008.
     """
 
-    h: Fraction = field(
-        default=Fraction(4, 5),
-        metadata={"doc": "greatest share of records that may hold one sensitive item"},
+    h: Fraction = share(
+        Fraction(4, 5), doc="greatest share of records that may hold one sensitive item"
     )
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    p: int = field(default=2, metadata={"doc": "greatest number of public items someone may know"})
-    sensitive: tuple[str, ...] = field(default=(), metadata={"doc": "the sensitive items"})
-    work: int = field(
-        default=20_000_000_000,
-        metadata={
-            "doc": "most places of records that are read before the check gives up",
-            "most": 10**15,
-        },
+    k: int = count(5, doc="least number of records")
+    p: int = count(2, doc="greatest number of public items someone may know")
+    sensitive: tuple[str, ...] = items(doc="the sensitive items")
+    work: int = count(
+        20_000_000_000,
+        most=10**15,
+        doc="most places of records that are read before the check gives up",
     )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "h", exact_share("h", self.h))
-        object.__setattr__(self, "sensitive", distinct_names(self.sensitive))
-        for name, value in (("k", self.k), ("p", self.p), ("work", self.work)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ParameterError(f"{name} is {value!r}", fix="use a whole number of at least 1")
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Look for moles; the witnesses are the smallest, the rarest of them first."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable
 from setveil.core.literature import TERROVITIS_2012
+from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
@@ -102,17 +103,11 @@ class Disassociated:
     since then no record has items of two chunks.
     """
 
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
-    work: int = field(
-        default=1_000_000,
-        metadata={"doc": "most itemsets of a joint cluster that are looked at one by one"},
+    k: int = count(5, doc="least number of records")
+    m: int = count(2, doc="greatest number of items someone may know")
+    work: int = count(
+        1_000_000, doc="most itemsets of a joint cluster that are looked at one by one"
     )
-
-    def __post_init__(self) -> None:
-        for name, value in (("k", self.k), ("m", self.m), ("work", self.work)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ParameterError(f"{name} is {value!r}", fix="use a whole number of at least 1")
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Decide from the clusters and chunks alone; witnesses are sets that break the promise.

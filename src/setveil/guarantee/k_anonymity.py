@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
 from setveil.core.literature import HE_2009, SWEENEY_2002
+from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
@@ -54,11 +54,7 @@ class KAnonymity:
     ('flu', 'gout')
     """
 
-    k: int = field(default=5, metadata={"doc": "least number of equal records"})
-
-    def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise ParameterError(f"k is {self.k!r}", fix="use a whole number of at least 1")
+    k: int = count(5, doc="least number of equal records")
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Count the equal records of `published`; witnesses are the rare ones, rarest first."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.core.csr import neighbour_order
-from setveil.core.errors import ParameterError
 from setveil.core.literature import TERROVITIS_2008
+from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import canonical_order, take_rows
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
@@ -95,20 +95,13 @@ class KmAnonymity:
     PVLDB 1(1), 2008.
     """
 
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
-    work: int = field(
-        default=100_000_000_000,
-        metadata={
-            "doc": "most places of records that are read before the check gives up",
-            "most": 10**15,
-        },
+    k: int = count(5, doc="least number of records")
+    m: int = count(2, doc="greatest number of items someone may know")
+    work: int = count(
+        100_000_000_000,
+        most=10**15,
+        doc="most places of records that are read before the check gives up",
     )
-
-    def __post_init__(self) -> None:
-        for name, value in (("k", self.k), ("m", self.m), ("work", self.work)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ParameterError(f"{name} is {value!r}", fix="use a whole number of at least 1")
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Count sets of items of `published`; witnesses are the smallest that are too rare."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable
 from setveil.core.literature import GHINITA_2008
+from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.naming import items
 from setveil.release.grouped import fair_deal
 
 if TYPE_CHECKING:
@@ -84,15 +86,8 @@ class PrivacyDegree:
     G. Ghinita, Y. Tao, P. Kalnis: On the Anonymization of Sparse High-Dimensional Data. ICDE 2008.
     """
 
-    p: int = field(default=5, metadata={"doc": "least size of a group by an item's records in it"})
-    sensitive: tuple[str, ...] = field(
-        default=(), metadata={"doc": "items that must not be inferred"}
-    )
-
-    def __post_init__(self) -> None:
-        if isinstance(self.p, bool) or not isinstance(self.p, int) or self.p < 1:
-            raise ParameterError(f"p is {self.p!r}", fix="use a whole number of at least 1")
-        object.__setattr__(self, "sensitive", distinct_names(self.sensitive))
+    p: int = count(5, doc="least size of a group by an item's records in it")
+    sensitive: tuple[str, ...] = items(doc="items that must not be inferred")
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Count each group's records and sensitive items; witnesses are the groups' worst items."""

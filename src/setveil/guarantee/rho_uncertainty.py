@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from setveil.core.errors import ParameterError
 from setveil.core.literature import CAO_2010
+from setveil.core.params import check_values, duration, flag, share
 from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names, exact_share
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names
+from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items
 
 if TYPE_CHECKING:
@@ -90,25 +91,12 @@ class RhoUncertainty:
     Discovery Science 2004.
     """
 
-    rho: Fraction = field(
-        default=Fraction(1, 2), metadata={"doc": "confidence that no rule may reach, in (0, 1]"}
+    rho: Fraction = share(
+        Fraction(1, 2), above=0, doc="confidence that no rule may reach, in (0, 1]"
     )
-    sensitive: tuple[str, ...] = field(
-        default=(), metadata={"doc": "items that must not be inferred"}
-    )
-    prior: bool = field(
-        default=True, metadata={"doc": "count the share of all records as a rule too"}
-    )
-    budget: float | None = field(
-        default=None, metadata={"doc": "seconds after which the check gives up and says so"}
-    )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", _exact_rho(self.rho))
-        object.__setattr__(self, "sensitive", distinct_names(self.sensitive))
-        if not isinstance(self.prior, bool):
-            raise ParameterError(f"prior is {self.prior!r}", fix="use true or false")
-        _check_budget(self.budget)
+    sensitive: tuple[str, ...] = items(doc="items that must not be inferred")
+    prior: bool = flag(True, doc="count the share of all records as a rule too")
+    budget: float | None = duration(doc="seconds after which the check gives up and says so")
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Look for rules that reach ρ; the witnesses are such rules, the worst first."""
@@ -301,7 +289,7 @@ def max_confidence(
     """
     from setveil.guarantee.rho_rules import OutOfTimeError
 
-    _check_budget(budget)
+    check_values(RhoUncertainty, budget=budget)
     found = shown_items(published, distinct_names(sensitive))
     oracle = _oracle(found, budget)
     best, exact = None, not (found.doubts or found.twice)
@@ -334,17 +322,3 @@ def _as_witness(rows: PublishedRows, oracle: Oracle, rule: Rule, required: str) 
         consequent=rows.names[oracle.numbers[rule.consequent]],
         confidence=rule.confidence,
     )
-
-
-def _exact_rho(rho: object) -> Fraction:
-    value = exact_share("rho", rho)
-    if value == 0:
-        raise ParameterError(f"rho is {rho!r}", fix="use a number above 0 and at most 1")
-    return value
-
-
-def _check_budget(budget: float | None) -> None:
-    if budget is None:
-        return
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
-        raise ParameterError(f"budget is {budget!r}", fix="use a number of seconds above 0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import ParameterError
+from setveil.core.params import count, share
 from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, exact_share
+from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 from setveil.guarantee.certain_links import CertainLinks, Holdings, certain_links
 from setveil.guarantee.disassociated import PIECES, Disassociated, chunks_of, narrowed_sets
 
@@ -98,21 +98,14 @@ class SafeDisassociated:
     of our own that is compared with all originals of small clusters.
     """
 
-    k: int = field(default=5, metadata={"doc": "least number of records"})
-    m: int = field(default=2, metadata={"doc": "greatest number of items someone may know"})
-    max_share: Fraction = field(
-        default=Fraction(1), metadata={"doc": "greatest chance of an item; 1: below certainty"}
+    k: int = count(5, doc="least number of records")
+    m: int = count(2, doc="greatest number of items someone may know")
+    max_share: Fraction = share(
+        Fraction(1), above=0, doc="greatest chance of an item; 1: below certainty"
     )
-    work: int = field(
-        default=1_000_000,
-        metadata={"doc": "most itemsets of a joint cluster that are looked at one by one"},
+    work: int = count(
+        1_000_000, doc="most itemsets of a joint cluster that are looked at one by one"
     )
-
-    def __post_init__(self) -> None:
-        Disassociated(k=self.k, m=self.m, work=self.work)
-        object.__setattr__(self, "max_share", exact_share("max_share", self.max_share))
-        if not self.max_share:
-            raise ParameterError("max_share is 0", fix="use a number above 0, at most 1")
 
     def check(self, published: Release | TransactionTable) -> Verdict:
         """Decide from the clusters and chunks alone; witnesses are links that are too likely."""

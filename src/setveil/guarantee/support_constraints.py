@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.core.errors import ParameterError
+from setveil.core.params import count, declare
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.core.words import some
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.naming import Itemsets
 from setveil.release.views import PublishedRows, published_rows
 
 if TYPE_CHECKING:
@@ -78,14 +80,12 @@ class SupportConstraints:
     ('flu', 'gout')
     """
 
-    itemsets: tuple[tuple[str, ...], ...] = field(
-        metadata={"doc": "itemsets that somebody may know"}
+    itemsets: tuple[tuple[str, ...], ...] = declare(
+        MISSING, Itemsets(doc="itemsets that somebody may know")
     )
-    k: int = field(default=5, metadata={"doc": "least number of records that hold a part"})
+    k: int = count(5, doc="least number of records that hold a part")
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise ParameterError(f"k is {self.k!r}", fix="use a whole number of at least 1")
         object.__setattr__(self, "itemsets", _tidy(self.itemsets))
 
     def check(

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.attack.linkage import Targets, check_knowledge
+from setveil.attack.linkage import Linkage, Targets
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InputError
+from setveil.core.params import check_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -72,7 +73,7 @@ def draw_targets(
     >>> set(draw_targets(table, m=2).strangers)
     {('gout', 'hiv')}
     """
-    check_knowledge(m, knowledge, sample)
+    check_values(Linkage, m=m, knowledge=knowledge, sample=sample)
     if not len(table):
         raise InputError("nobody can be drawn from a table without records", fix="give some")
     rng = np.random.default_rng(0) if rng is None else rng

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.attack.linkage import Targets, check_knowledge
+from setveil.attack.linkage import Linkage, Targets
 from setveil.core.errors import InputError, NotApplicable
+from setveil.core.params import check_values
 from setveil.engine.spark import spoken_errors
 from setveil.measure.queries import QUERIES, SIZES, chosen_items
 from setveil.measure.targets import chooser, draw_people, made_up
@@ -138,7 +139,7 @@ def draw_targets(
     m, knowledge, sample, rng
         As there.
     """
-    check_knowledge(m, knowledge, sample)
+    check_values(Linkage, m=m, knowledge=knowledge, sample=sample)
     if not table.n_records:
         raise InputError("nobody can be drawn from a table without records", fix="give some")
     rng = np.random.default_rng(0) if rng is None else rng

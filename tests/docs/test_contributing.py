@@ -1,4 +1,4 @@
-"""The method in CONTRIBUTING.md is complete: as it stands there it becomes a command of setveil."""
+"""What CONTRIBUTING.md shows is complete: as it stands there it becomes a part of setveil."""
 
 import json
 import os
@@ -10,20 +10,25 @@ import pytest
 from tests.docs.pages import blocks_of
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+FILES = ("neighbours", "popular", "short_records", "letters")
 PROGRAM = Path(sys.executable).with_name("setveil")
 
 
 @pytest.fixture(scope="module")
 def setveil(tmp_path_factory):
-    """Install the example as a package of somebody else's, and return how to call setveil."""
+    """Install the examples as a package of somebody else's, and return how to call setveil."""
     folder = tmp_path_factory.mktemp("outside")
-    [code] = [block.body for block in blocks_of(PAGE) if block.file == "neighbours.py"]
-    (folder / "neighbours.py").write_text(code, encoding="utf-8")
+    code = {block.file: block.body for block in blocks_of(PAGE)}
+    for name in FILES:
+        (folder / f"{name}.py").write_text(code[f"{name}.py"], encoding="utf-8")
     about = folder / "outside-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[setveil.methods]\nneighbours = neighbours\n")
-    (folder / "visits.jsonl").write_text('["flu"]\n["cold"]\n["flu", "asthma"]\n["cold"]\n')
+    points = "".join(f"{name} = {name}\n" for name in FILES)
+    (about / "entry_points.txt").write_text(f"[setveil.methods]\n{points}")
+    (folder / "visits.jsonl").write_text(
+        '["flu"]\n["cold"]\n["flu", "asthma"]\n["flu", "asthma"]\n'
+    )
     (folder / "tree.csv").write_text("flu,all\ncold,all\nasthma,all\n")
 
     def call(*args):
@@ -39,8 +44,15 @@ def setveil(tmp_path_factory):
     return call
 
 
-def test_is_listed_with_its_parameters(setveil):
+def test_are_listed_with_their_parameters(setveil):
     listed = json.loads(setveil("methods", "--json").stdout)
+    ours = {(entry["kind"], entry["name"]) for entry in listed["methods"]}
+    assert ours >= {
+        ("anonymizer", "neighbours"),
+        ("attack", "popular"),
+        ("guarantee", "short-records"),
+        ("relatedness", "letters"),
+    }
     [found] = [entry for entry in listed["methods"] if entry["name"] == "neighbours"]
     assert found["summary"] == "Cut the sorted records into runs of k and publish each run alike."
     assert [param["name"] for param in found["params"]] == ["k"]
@@ -62,3 +74,40 @@ def test_refuses_what_every_method_refuses(setveil):
     )
     assert refused.returncode == 2
     assert "the data has only 4 records" in refused.stderr
+
+
+def release(setveil, method, name, *options):
+    made = setveil(
+        "anonymize", method, "visits.jsonl", "-o", name, "--key", f"{name}.key", *options
+    )
+    assert made.returncode == 0, made.stderr
+
+
+def test_the_attack_is_a_command_whose_guess_is_scored(setveil):
+    release(setveil, "disassociate", "pieces", "--k", "2")
+    attacked = setveil("attack", "popular", "pieces", "-o", "pieces.guess", "--worlds", "2")
+    assert attacked.returncode == 0, attacked.stderr
+    options = ("--original", "visits.jsonl", "--key", "pieces.key", "--guess", "pieces.guess")
+    measured = setveil("measure", "pieces", *options, "--json")
+    assert measured.returncode == 0, measured.stderr
+    figures = json.loads(measured.stdout)
+    assert figures["held"] == 0.75
+    assert figures["held_low"] < 0.75 < figures["held_high"]
+    refused = setveil("attack", "popular", "pieces", "-o", "other.guess", "--worlds", "0")
+    assert refused.returncode == 2
+    assert "worlds is 0. To fix: use a whole number of at least 1" in refused.stderr
+
+
+def test_the_guarantee_is_checked(setveil):
+    release(setveil, "neighbours", "alike", "--taxonomy", "tree.csv", "--k", "2")
+    for most, code in ((9, 0), (1, 1)):
+        checked = setveil("verify", "alike", "--guarantee", f"short-records:most={most}", "--json")
+        [check] = json.loads(checked.stdout)["checks"]
+        assert (checked.returncode, check["holds"]) == (code, not code), checked.stderr
+
+
+def test_the_source_tells_an_attack_what_is_related(setveil):
+    release(setveil, "coat", "sets", "--k", "2", "--constrained", "1")
+    options = ("sets", "--relatedness", "0.5*letters+letters", "-o", "sets.guess")
+    attacked = setveil("attack", "rba", *options)
+    assert attacked.returncode == 0, attacked.stderr

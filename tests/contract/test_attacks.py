@@ -1,0 +1,158 @@
+"""What every registered attack owes, whatever it does inside; a new one is tested at once."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+from tests.contract.releases import ORDER, SENSITIVE, TABLE, TREE, one_of_each_form
+
+from setveil.attack.base import RISKS
+from setveil.attack.guess import load_guess, save_guess
+from setveil.attack.linkage import Targets
+from setveil.audit.run import build
+from setveil.core import registry
+from setveil.core.errors import NotApplicable
+from setveil.measure import draw_questions, draw_targets, score
+from setveil.relatedness import parse_relatedness
+from setveil.release.forms import FORMS
+
+KNOWABLE = {
+    "targets", "relatedness", "reference", "candidates", "second", "anonymizer", "taxonomy", "rng",
+    "progress", "engine",
+}  # fmt: skip
+"""What an attacker may be given: nothing of it is the original or the key."""
+CHEAP = {"shadow": {"tables": 10}, "linkage": {"sample": 10}, "inference": {"sample": 10}}
+ENTRIES = registry.entries("attack")
+PAIRS = [
+    pytest.param(entry, form, id=f"{entry.name} {form}")
+    for entry in ENTRIES
+    for form in sorted(FORMS)
+]
+CLAIMED = [pair for pair in PAIRS if pair.values[1] in pair.values[0].target.applies_to]
+REFUSED = [pair for pair in PAIRS if pair.values[1] not in pair.values[0].target.applies_to]
+
+
+def attack_of(entry):
+    return entry.target(**CHEAP.get(entry.name, {}))
+
+
+def people(attack, *, permuted):
+    """Return whom the attacker looks for; the same people, wherever their records stand."""
+    drawing = {"m": attack.m, "knowledge": attack.knowledge, "sample": 10}
+    drawing["rng"] = np.random.default_rng(3)
+    if "sensitive" in attack.requires:
+        found = draw_questions(TABLE, sensitive=SENSITIVE, **drawing)
+    else:
+        found = draw_targets(TABLE, strangers=3, **drawing)
+    if not permuted:
+        return found
+    place = np.argsort(ORDER)
+    records = [int(place[record]) for record in found.records]
+    return Targets(records=records, known=found.known, strangers=found.strangers, asked=found.asked)
+
+
+def knowledge(attack, case, *, permuted=False):
+    """Return what the attacker knows."""
+    run = case.permuted if permuted else case.run
+    given = {}
+    if "targets" in attack.requires:
+        given |= {"targets": people(attack, permuted=permuted), "taxonomy": run.taxonomy}
+    if "relatedness" in attack.requires:
+        given["relatedness"] = parse_relatedness("release", release=run.release)
+    if "anonymizer" in attack.requires:
+        given["anonymizer"] = build(run.method, run.params)
+    for name in {"candidates", "reference"} & attack.requires:
+        given[name] = TABLE
+    if "second" in attack.requires:
+        given["second"] = run.release
+    return given
+
+
+def guess_of(attack, case, *, permuted=False, seed=5):
+    run = case.permuted if permuted else case.run
+    return attack.run(
+        run.release,
+        **knowledge(attack, case, permuted=permuted),
+        rng=np.random.default_rng(seed),
+    )
+
+
+def scored(guess, case, *, permuted=False):
+    run = case.permuted if permuted else case.run
+    table = TABLE.take(ORDER) if permuted else TABLE
+    return score(guess, release=run.release, original=table, key=run.key)
+
+
+@pytest.fixture(scope="module")
+def forms():
+    found = one_of_each_form()
+    assert set(found) == set(FORMS)
+    assert TREE.height > 1
+    return found
+
+
+def test_an_attack_is_about_forms_that_there_are():
+    for entry in ENTRIES:
+        assert entry.target.applies_to
+        assert entry.target.applies_to <= set(FORMS)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_an_attack_has_no_sight_of_the_original(entry):
+    accepts = getattr(entry.target, "accepts", frozenset())
+    assert entry.target.requires | accepts <= KNOWABLE | {"sensitive"}
+    asked = set(inspect.signature(entry.target.run).parameters) - {"self", "release"}
+    assert asked <= KNOWABLE
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_an_audit_knows_which_risk_it_shows_beside_which_baseline(entry):
+    role = getattr(entry.target, "role", None)
+    if role is None:
+        return
+    assert role.findings
+    for finding in role.findings:
+        assert finding.risk in RISKS
+        assert finding.baseline
+        assert "{count}" in finding.says
+
+
+@pytest.mark.parametrize(("entry", "form"), REFUSED)
+def test_other_forms_are_refused_clearly(entry, form, forms):
+    attack = attack_of(entry)
+    with pytest.raises(NotApplicable) as refused:
+        guess_of(attack, forms[form])
+    assert str(refused.value)
+
+
+@pytest.mark.parametrize(("entry", "form"), CLAIMED)
+def test_same_seed_same_guess_and_scores_beside_baselines(entry, form, forms, tmp_path):
+    attack, case = attack_of(entry), forms[form]
+    guess = guess_of(attack, case)
+    save_guess(guess, tmp_path / "guess.json")
+    save_guess(guess_of(attack, case), tmp_path / "again.json")
+    kept = (tmp_path / "guess.json").read_bytes()
+    assert (tmp_path / "again.json").read_bytes() == kept
+    rates = scored(load_guess(tmp_path / "guess.json"), case)
+    for name, rate in rates.items():
+        if rate is not None:
+            assert rate.low <= rate.value <= rate.high, name
+    role = getattr(entry.target, "role", None)
+    for finding in () if role is None else role.findings:
+        names = [finding.figure, finding.baseline, finding.control, finding.advantage]
+        for name in filter(None, names):
+            assert name in rates, f"{entry.name} is judged by {name}, which is no score of it"
+            assert rates[name] is None or 0 <= rates[name].value <= 1, name
+
+
+@pytest.mark.parametrize(("entry", "form"), CLAIMED)
+def test_the_order_of_the_records_changes_no_score(entry, form, forms):
+    attack, case = attack_of(entry), forms[form]
+    first = scored(guess_of(attack, case), case)
+    second = scored(guess_of(attack, case, permuted=True), case, permuted=True)
+    assert set(first) == set(second)
+    for name, rate in first.items():
+        other = second[name]
+        assert (rate is None) == (other is None), name
+        assert rate is None or math.isclose(rate.value, other.value, abs_tol=1e-9), name

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from setveil.audit.run import Run
 from setveil.core import registry
 from setveil.core.params import params_of, usual_values
 
+ITEMS = ("asthma", "bronchitis", "flu", "gout", "rash")
 ROWS = [
-    ["asthma", "flu", "hiv"], ["asthma", "flu"], ["asthma", "gout"], ["flu", "gout"],
-    ["bronchitis", "flu"], ["bronchitis", "gout"], ["flu", "rash"], ["asthma", "rash"],
-    ["asthma", "flu", "gout"], ["flu", "gout", "rash"], ["asthma", "bronchitis"], ["flu", "hiv"],
-] * 2  # fmt: skip
+    *(list(pair) for size in (2, 3) for pair in combinations(ITEMS, size)),
+    ["asthma", "hiv"], ["flu", "hiv"], ["gout", "hiv", "rash"], ["bronchitis", "flu", "hiv"],
+]  # fmt: skip
+"""No two alike: which of two equal records is whose depends on where they stand."""
 TABLE = TransactionTable.from_rows(ROWS)
 ORDER = np.random.default_rng(7).permutation(len(ROWS))
 SENSITIVE = ("hiv",)
@@ -27,7 +29,7 @@ TREE = Taxonomy.from_parents(
         "skin": "all",
     }
 )  # fmt: skip
-SMALL = {"k": 2, "p": 2, "l": 2}
+SMALL = {"k": 5, "p": 2, "l": 2}
 """Groups of these sizes can be made of so few records."""
 
 

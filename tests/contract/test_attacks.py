@@ -14,15 +14,22 @@ from setveil.audit.run import build
 from setveil.core import registry
 from setveil.core.errors import NotApplicable
 from setveil.measure import draw_questions, draw_targets, score
-from setveil.relatedness import parse_relatedness
+from setveil.relatedness import NGD, RecordCounts
 from setveil.release.forms import FORMS
 
 KNOWABLE = {
     "targets", "relatedness", "reference", "candidates", "second", "anonymizer", "taxonomy", "rng",
-    "progress", "engine",
+    "progress", "engine", "studied",
 }  # fmt: skip
 """What an attacker may be given: nothing of it is the original or the key."""
 CHEAP = {"shadow": {"tables": 10}, "linkage": {"sample": 10}, "inference": {"sample": 10}}
+NOTES = [
+    ["asthma", "bronchitis"], ["asthma", "flu"], ["asthma", "bronchitis", "flu"], ["gout", "rash"],
+    ["flu", "hiv"], ["gout"], ["rash", "hiv"], ["bronchitis", "flu"], ["gout", "asthma"],
+]  # fmt: skip
+"""What the attacker has read about other people."""
+NET = "noise_removed"
+"""What was put right less what was made wrong: below 0 where the attack does harm."""
 ENTRIES = registry.entries("attack")
 PAIRS = [
     pytest.param(entry, form, id=f"{entry.name} {form}")
@@ -59,7 +66,7 @@ def knowledge(attack, case, *, permuted=False):
     if "targets" in attack.requires:
         given |= {"targets": people(attack, permuted=permuted), "taxonomy": run.taxonomy}
     if "relatedness" in attack.requires:
-        given["relatedness"] = parse_relatedness("release", release=run.release)
+        given["relatedness"] = NGD(counts=RecordCounts.from_rows(NOTES))
     if "anonymizer" in attack.requires:
         given["anonymizer"] = build(run.method, run.params)
     for name in {"candidates", "reference"} & attack.requires:
@@ -71,11 +78,13 @@ def knowledge(attack, case, *, permuted=False):
 
 def guess_of(attack, case, *, permuted=False, seed=5):
     run = case.permuted if permuted else case.run
-    return attack.run(
-        run.release,
-        **knowledge(attack, case, permuted=permuted),
-        rng=np.random.default_rng(seed),
-    )
+    given = knowledge(attack, case, permuted=permuted)
+    try:
+        return attack.run(run.release, **given, rng=np.random.default_rng(seed))
+    except NotApplicable as reason:
+        if "anonymizer" in attack.requires and case.form in attack.applies_to:
+            pytest.skip(f"so few records are too few to rehearse with: {reason}")
+        raise
 
 
 def scored(guess, case, *, permuted=False):
@@ -140,10 +149,12 @@ def test_same_seed_same_guess_and_scores_beside_baselines(entry, form, forms, tm
             assert rate.low <= rate.value <= rate.high, name
     role = getattr(entry.target, "role", None)
     for finding in () if role is None else role.findings:
-        names = [finding.figure, finding.baseline, finding.control, finding.advantage]
-        for name in filter(None, names):
+        for name in filter(None, [finding.figure, finding.baseline, finding.control]):
             assert name in rates, f"{entry.name} is judged by {name}, which is no score of it"
-            assert rates[name] is None or 0 <= rates[name].value <= 1, name
+            least = -math.inf if name.startswith(NET) else 0
+            assert rates[name] is None or least <= rates[name].value <= 1, name
+        gain = rates.get(finding.advantage)
+        assert gain is None or 0 <= gain.value <= 1
 
 
 @pytest.mark.parametrize(("entry", "form"), CLAIMED)

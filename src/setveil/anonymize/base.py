@@ -55,7 +55,9 @@ class Anonymizer(Protocol):
     """A method with its parameters; `requires` names the inputs it cannot do without.
 
     A method may also have a set `accepts` of inputs that it takes but can do without: ``rng``,
-    where it draws at random (from the operating system, if it gets none), and ``secret``.
+    where it draws at random (from the operating system, if it gets none), and ``secret``. One that
+    works on distributed records says in `distributed` which function does it there
+    (``module:function``); all others need their records in one place.
     """
 
     requires: ClassVar[frozenset[str]]

@@ -411,8 +411,6 @@ def _print(result: Mapping[str, Any]) -> None:
 
 # --- records that stay on Spark -------------------------------------------------------------------
 
-DISTRIBUTED = frozenset({"clump", "gather", "partition", "apriori-km", "disassociate"})
-"""The methods of :data:`setveil.spark.anonymizing.METHODS`."""
 SAMPLED = 10_000
 """How many records are searched for identities where the records stay on Spark."""
 
@@ -434,7 +432,10 @@ def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
         return False
     if "://" in data or Path(data).is_dir():
         return True
-    return Path(data).suffix.lower() == ".parquet" and method in DISTRIBUTED and not key
+    from setveil.core.registry import distributed_methods
+
+    parquet = Path(data).suffix.lower() == ".parquet"
+    return parquet and not key and method in distributed_methods()
 
 
 def check_spark_options(method: str, options: Mapping[str, object]) -> None:
@@ -446,10 +447,12 @@ def check_spark_options(method: str, options: Mapping[str, object]) -> None:
     setveil.core.errors.ParameterError: --key does not go with records that stay on Spark. To fix: \
 leave it out, or use --engine local.
     """
-    if method not in DISTRIBUTED:
+    from setveil.core.registry import distributed_methods
+
+    if method not in distributed_methods():
         raise NotApplicable(
             f"{method} needs all records in one place",
-            fix=f"use one of {', '.join(sorted(DISTRIBUTED))}, or give a single file",
+            fix=f"use one of {', '.join(distributed_methods())}, or give a single file",
         )
     for name, value in options.items():
         if value is not None:

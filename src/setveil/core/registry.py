@@ -124,6 +124,10 @@ class Registry:
                 f"there is no {kind} called {name!r}", fix=f"use one of: {names}"
             ) from None
 
+    def distributed_methods(self) -> list[str]:
+        """Return the names of the anonymizers that work on distributed records."""
+        return [e.name for e in self.entries("anonymizer") if hasattr(e.target, "distributed")]
+
     def outside_modules(self) -> list[tuple[str, str]]:
         """Return the modules outside setveil that registered something, with their files.
 
@@ -153,5 +157,6 @@ _shared = Registry()
 register = _shared.register
 entries = _shared.entries
 find = _shared.find
+distributed_methods = _shared.distributed_methods
 outside_modules = _shared.outside_modules
 name_of = _shared.name_of

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from setveil.anonymize import AprioriKm, Clump, Disassociate, Gather, Partition
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.core.registry import name_of
+from setveil.core.params import check_whole
+from setveil.core.registry import distributed_methods, name_of
 from setveil.core.taxonomy import Taxonomy
-from setveil.spark.apriori import apriori_km
 from setveil.spark.buckets import BUCKET
-from setveil.spark.disassociate import disassociate
-from setveil.spark.generalize import bucketed
 from setveil.spark.table import DistributedTable
 
 if TYPE_CHECKING:
@@ -19,9 +17,6 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.base import Anonymizer
     from setveil.spark.anonymized import DistributedAnonymization
-
-METHODS = (Clump, Gather, Partition, AprioriKm, Disassociate)
-"""The methods that work on distributed records."""
 
 
 def anonymize(
@@ -36,8 +31,7 @@ def anonymize(
     Parameters
     ----------
     method
-        ``Clump``, ``Gather``, ``Partition``, ``AprioriKm`` or ``Disassociate`` with its
-        parameters.
+        One that says where it works on distributed records, with its parameters.
     records
         A table, or a DataFrame with a column ``items`` of lists of texts.
     taxonomy
@@ -52,17 +46,17 @@ def anonymize(
     NotApplicable
         The method needs all records in one place.
     """
-    if not isinstance(method, METHODS):
-        known = ", ".join(name_of(kind) for kind in METHODS)
+    name, place = name_of(type(method)), getattr(method, "distributed", None)
+    if place is None:
         raise NotApplicable(
-            f"{name_of(type(method))} needs all records in one place",
-            fix=f"use one of {known}, or read the records with setveil.read",
+            f"{name} needs all records in one place",
+            fix=f"use one of {', '.join(distributed_methods())}, or read the records with "
+            "setveil.read",
         )
-    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-        raise ParameterError(f"most is {most!r}", fix="use a whole number of at least 1")
-    if isinstance(method, Disassociate) and taxonomy is not None:
-        raise ParameterError("disassociate uses no tree", fix="leave out taxonomy=")
-    if not isinstance(method, Disassociate) and not isinstance(taxonomy, Taxonomy):
+    check_whole("most", most)
+    if "taxonomy" not in method.requires and taxonomy is not None:
+        raise ParameterError(f"{name} uses no tree", fix="leave out taxonomy=")
+    if "taxonomy" in method.requires and not isinstance(taxonomy, Taxonomy):
         raise ParameterError(
             f"taxonomy is {taxonomy!r}", fix="pass a Taxonomy, for example Taxonomy.read(path)"
         )
@@ -72,12 +66,8 @@ def anonymize(
     ours = not table.frame.is_cached  # read once: every pass would number the items again
     used = table.persist() if ours else table
     try:
-        if isinstance(method, Disassociate):
-            return disassociate(method, used, most=most)
-        assert taxonomy is not None
-        if isinstance(method, AprioriKm):
-            return apriori_km(method, used, taxonomy)
-        return bucketed(method, used, taxonomy, most=most)
+        made: DistributedAnonymization = resolve_name(place)(method, used, taxonomy, most=most)
+        return made
     finally:
         if ours:
             used.unpersist()

@@ -108,9 +108,12 @@ class Wave(NamedTuple):
 
 
 def apriori_km(
-    method: AprioriKm, table: DistributedTable, taxonomy: Taxonomy
+    method: AprioriKm, table: DistributedTable, taxonomy: Taxonomy, *, most: int = 0
 ) -> DistributedAnonymization:
-    """Return the k^m-anonymous release of distributed records: the same as of records here."""
+    """Return the k^m-anonymous release of distributed records: the same as of records here.
+
+    It only counts there: `most`, the records that a worker gets at a time, changes nothing.
+    """
     sets = table.distinct()
     n_filled = _filled(sets)
     check_recodable(table.n_records, n_filled, method.k)

@@ -77,7 +77,7 @@ class Part:
 
 
 def disassociate(
-    method: Disassociate, table: DistributedTable, *, most: int = PART
+    method: Disassociate, table: DistributedTable, taxonomy: None = None, *, most: int = PART
 ) -> DistributedAnonymization:
     """Return the disassociated release of distributed records.
 
@@ -87,6 +87,8 @@ def disassociate(
         The method with its parameters.
     table
         The records.
+    taxonomy
+        None: there is no tree.
     most
         Parts of so many records are split before they go to a worker. Clusters do not depend on
         it; which of them share chunks does, since that is decided within a part.

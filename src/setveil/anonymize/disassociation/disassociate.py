@@ -88,6 +88,7 @@ class Disassociate(DisassociationMethod):
     """
 
     called: ClassVar[str] = "records cut into pieces"
+    distributed: ClassVar[str] = "setveil.spark.disassociate:disassociate"
     role: ClassVar[MethodRole] = MethodRole(place=2)
 
     def anonymize(

@@ -87,6 +87,7 @@ class Clump:
     """
 
     called: ClassVar[str] = "similar records made equal, in one pass"
+    distributed: ClassVar[str] = "setveil.spark.generalize:bucketed"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
     k: int = group_size(doc="least number of records published alike")

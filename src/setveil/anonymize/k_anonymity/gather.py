@@ -168,6 +168,7 @@ class Gather:
     """
 
     called: ClassVar[str] = "similar records made equal"
+    distributed: ClassVar[str] = "setveil.spark.generalize:bucketed"
     role: ClassVar[MethodRole] = MethodRole(place=1)
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 

@@ -94,6 +94,7 @@ class Partition:
     """
 
     called: ClassVar[str] = "records made equal, from broad terms to narrow ones"
+    distributed: ClassVar[str] = "setveil.spark.generalize:bucketed"
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
     k: int = group_size(doc="least number of records published alike")

@@ -92,6 +92,7 @@ class AprioriKm(KmMethod):
     """
 
     called: ClassVar[str] = "broader terms for rare combinations"
+    distributed: ClassVar[str] = "setveil.spark.apriori:apriori_km"
     role: ClassVar[MethodRole] = MethodRole(place=4)
 
     def anonymize(

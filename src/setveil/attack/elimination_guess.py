@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from setveil.attack.guess import Guess
 from setveil.core.errors import ParameterError
+from setveil.core.params import is_whole
 from setveil.core.table import frozen
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class TableGuess:
     probabilities: Floats | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.group, int) or isinstance(self.group, bool):
+        if not is_whole(self.group):
             raise ParameterError("a generalized item is named by its number")
         object.__setattr__(self, "members", _texts(self.members, "members"))
         object.__setattr__(self, "records", _array(self.records, "iu", 1, "records"))

@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from setveil.attack.pieces import (
     reassociation_role,
 )
 from setveil.attack.prior import COPIES_DOC, reassociated
-from setveil.core.params import count
+from setveil.core.params import count, flag
 from setveil.core.registry import name_of, register
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class TermAttack(RelatednessAttack):
 
     role: ClassVar[AuditRole] = reassociation_role(cost=2, by_default=False)
 
-    everywhere: bool = field(default=False, metadata={"doc": EVERYWHERE_DOC})
+    everywhere: bool = flag(False, doc=EVERYWHERE_DOC)
 
     @staticmethod
     def merge(related: np.ndarray) -> np.ndarray:

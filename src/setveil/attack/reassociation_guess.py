@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from setveil.attack.guess import Guess
 from setveil.core.errors import ParameterError
+from setveil.core.params import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +53,7 @@ class ClusterGuess:
         attached = tuple(tuple((kind, term) for kind, term in row) for row in self.attached)
         object.__setattr__(self, "anchors", anchors)
         object.__setattr__(self, "attached", attached)
-        if isinstance(self.cluster, bool) or not isinstance(self.cluster, int) or self.cluster < 0:
+        if not is_whole(self.cluster, 0):
             raise ParameterError(f"a cluster has the number {self.cluster!r}")
         if len(anchors) != len(attached):
             raise ParameterError(
@@ -165,10 +166,7 @@ class ReassociationGuess(Guess):
             raise ParameterError("a baseline has no baselines")
         draws = tuple(self.draws)
         object.__setattr__(self, "draws", draws)
-        if draws and (
-            len(draws) != len(numbers)
-            or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in draws)
-        ):
+        if draws and (len(draws) != len(numbers) or not all(is_whole(n, 1) for n in draws)):
             raise ParameterError("a sample says of each of its clusters how often it was drawn")
 
     @property

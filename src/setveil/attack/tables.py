@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.params import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -287,7 +288,7 @@ def distance_tables(
     >>> made.members, made.records.tolist(), made.distances.round(2).tolist()
     (('flu', 'gout'), [0, 1], [[0.76, 1.0], [1.0, 0.76]])
     """
-    if context is not None and (isinstance(context, bool) or context < 1):
+    if context is not None and not is_whole(context, 1):
         raise ParameterError(f"context is {context!r}", fix="use None for all, or 1 and more")
     here = Contexts.of(release) if contexts is None else contexts
     attacked = targets(release)

@@ -11,7 +11,7 @@ from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
 from setveil.attack.matching import Side, match
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.params import count
+from setveil.core.params import count, is_whole
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 
@@ -72,7 +72,7 @@ class TokenGuess(Guess):
             if not real or not 0 <= chance <= 1:
                 raise ParameterError("a chance is a number between 0 and 1")
         candidates = self.candidates
-        if not isinstance(candidates, int) or isinstance(candidates, bool) or candidates < 0:
+        if not is_whole(candidates, 0):
             raise ParameterError("the candidates are counted")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, TypeVar
 
 from setveil.attack.base import RISKS
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.params import is_whole
 from setveil.core.untrusted import fits, misfit
 from setveil.measure.interval import Rate
 
@@ -192,7 +193,7 @@ class Criteria:
                 )
         if not self.max_loss >= 0:
             raise ParameterError(f"max_loss is {self.max_loss:g}", fix="use 0 or more")
-        if isinstance(self.min_k, bool) or self.min_k < 1:
+        if not is_whole(self.min_k, 1):
             raise ParameterError(f"min_k is {self.min_k}", fix="use a whole number of at least 1")
 
     def limit(self, risk: str) -> float:

@@ -28,7 +28,7 @@ import types
 import typing
 from dataclasses import MISSING, dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, TypeGuard, TypeVar, Unpack
 
 from setveil.core.errors import ParameterError
 from setveil.core.quantities import DURATION_FORMS, parse_duration, share_as_json, written_fraction
@@ -70,13 +70,24 @@ def published_params(method: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: in_json(getattr(method, name)) for name in names}
 
 
-def is_whole(value: object, least: int = -MOST) -> bool:
+def is_whole(value: object, least: int | None = None) -> TypeGuard[int]:
     """Tell whether a value is a whole number (True and False are none) of at least `least`.
 
     >>> is_whole(3), is_whole(True), is_whole(2.0), is_whole(0, least=1)
     (True, False, False, False)
     """
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return least is None or value >= least
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether a value is a number (True and False are none).
+
+    >>> is_number(0.5), is_number(2), is_number(True), is_number("2")
+    (True, True, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def check_whole(name: str, value: object, *, least: int = 1) -> None:
@@ -277,8 +288,9 @@ class Real(Rule):
 
     def check(self, value: Any) -> Any:
         """Refuse what is no number, not finite, or out of bounds."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or not self.least <= value <= self.most:
+        if not is_number(value) or not math.isfinite(value):
+            raise ValueError
+        if not self.least <= value <= self.most:
             raise ValueError
         return value
 
@@ -300,7 +312,7 @@ class Duration(Rule):
 
     def check(self, value: Any) -> Any:
         """Refuse what is no time at all."""
-        if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
+        if not is_number(value) or not value > 0:
             raise ValueError
         return value
 
@@ -449,6 +461,8 @@ class Param:
     @property
     def optional(self) -> bool:
         """Tell whether it may be None."""
+        if isinstance(self.type, str):
+            return "None" in self.type.replace("|", " ").split()
         union = typing.get_origin(self.type) in {types.UnionType, typing.Union}
         return union and types.NoneType in typing.get_args(self.type)
 
@@ -508,7 +522,10 @@ def params_of(target: type) -> tuple[Param, ...]:
     >>> [(each.name, each.default, each.says) for each in params_of(Plain)]
     [('k', 5, 'a whole number')]
     """
-    hints = typing.get_type_hints(target)
+    try:
+        hints = typing.get_type_hints(target)
+    except NameError:  # a type that is imported for type checkers only: its text has to do
+        hints = {each.name: each.type for each in dataclasses.fields(target)}
     return tuple(
         Param(
             name=each.name,

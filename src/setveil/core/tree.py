@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
+from setveil.core.params import is_whole
 from setveil.core.table import Int32Array, Int64Array, frozen
 from setveil.core.words import fresh_id, some
 
@@ -461,7 +462,7 @@ def balanced_nodes(items: Iterable[str], fanout: int) -> tuple[list[str], list[i
     >>> balanced_nodes(["a", "b", "c"], 2)
     (['a', 'b', 'c', 'group 1.1', 'group 2.1'], [3, 3, 4, 4, -1])
     """
-    if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
+    if not is_whole(fanout, 2):
         raise ParameterError(f"fanout is {fanout!r}", fix="use a whole number of 2 or more")
     ids = list(dict.fromkeys(items))
     if not ids:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from setveil.core.errors import InputError, ParameterError, SetveilError, shortened
 from setveil.core.files import shown_name
 from setveil.core.missing_items import FIX, ROOT, check_missing, complete
+from setveil.core.params import is_whole
 from setveil.core.table import frozen
 from setveil.core.taxonomy import ADDED_ROOT, Taxonomy
 from setveil.core.untrusted import TABLE_LIMIT, read_arrays
@@ -292,7 +293,7 @@ def embedding_tree(
     >>> tree.names
     ('like dog', 'like dog', 'cat', 'dog', 'oak')
     """
-    if isinstance(fanout, bool) or not isinstance(fanout, int) or fanout < 2:
+    if not is_whole(fanout, 2):
         raise ParameterError(f"fanout is {fanout!r}", fix="use a whole number of 2 or more")
     check_missing(missing)
     words = sorted(set(items))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from setveil.core.errors import ParameterError
+from setveil.core.params import is_whole
 from setveil.measure.interval import Rate, clustered_share
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _checked(
             "chances and what happened do not fit together",
             fix="give as many chances between 0 and 1 as outcomes",
         )
-    if isinstance(bins, bool) or bins < 1:
+    if not is_whole(bins, 1):
         raise ParameterError(f"bins is {bins!r}", fix="use at least one bin")
     return said, came
 

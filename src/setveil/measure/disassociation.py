@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.params import is_whole
 from setveil.measure.queries import Holders
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def terms_lost(release: Release, original: TransactionTable, *, k: int) -> float
     0.5
     """
     chunks = release.as_chunks()
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    if not is_whole(k, 1):
         raise ParameterError(f"k is {k!r}", fix="use a whole number of at least 1")
     held = np.flatnonzero(original.supports() >= k)
     if not len(held):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.params import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +67,7 @@ class ProtectedItemsets:
         self, original: TransactionTable, release: DisassociatedRelease, *, k: int, m: int
     ) -> None:
         for name, value, least in (("k", k, 1), ("m", m, 1)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            if not is_whole(value, least):
                 raise ParameterError(f"{name} is {value!r}", fix="use a whole number from 1 on")
         self.m = m
         self._number = {name: i for i, name in enumerate(original.vocabulary.names)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
+from setveil.core.params import is_whole
 from setveil.core.table import TransactionTable
 from setveil.measure.interval import mean_error
 
@@ -143,7 +144,7 @@ def mean_reconstruction_error(
     """
     groups = release.as_groups()
     for name, value, most in (("r", r, WIDEST), ("draws", draws, None)):
-        whole = isinstance(value, int) and not isinstance(value, bool)
+        whole = is_whole(value)
         if not whole or value < 1 or (most is not None and value > most):
             limit = "" if most is None else f" and at most {most}"
             raise ParameterError(

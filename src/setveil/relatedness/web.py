@@ -28,6 +28,7 @@ import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name, user_cache
+from setveil.core.params import is_whole
 from setveil.core.registry import register
 from setveil.core.untrusted import read_settings
 from setveil.relatedness.base import IntArray, place_of
@@ -242,7 +243,7 @@ def count_in(answer: Any, steps: list[str | int]) -> int | None:  # noqa: ANN401
         return int(digits) if len(digits) <= _DIGITS else None
     if isinstance(answer, float) and answer.is_integer():
         return int(answer) if answer >= 0 else None
-    whole = isinstance(answer, int) and not isinstance(answer, bool) and answer >= 0
+    whole = is_whole(answer, 0)
     return answer if whole else None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.params import is_whole
 from setveil.core.quantities import written_fraction
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class ItemChannel:
         if not 0 < beta < 1:
             raise ParameterError(f"beta is {self.beta}", fix="use a number between 0 and 1")
         object.__setattr__(self, "beta", beta)
-        if isinstance(self.domain, bool) or not isinstance(self.domain, int) or self.domain < 0:
+        if not is_whole(self.domain, 0):
             raise ParameterError(f"domain is {self.domain!r}", fix="say how many items there are")
         if self.domain > MOST_ITEMS:
             raise ParameterError("domain is too large", fix=f"use at most {MOST_ITEMS:,}")

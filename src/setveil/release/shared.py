@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from setveil.core.errors import ParameterError, ReleaseError
+from setveil.core.params import is_whole
 from setveil.core.table import Vocabulary
 from setveil.release.data_file import LabelledRows
 from setveil.release.encoded import EncodedRelease
@@ -97,7 +98,7 @@ class SharedRelease(EncodedRelease):
     def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> SharedRelease:
         """Return the release of some rows of shares."""
         k = structure.get("k")
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        if not is_whole(k, 1):
             raise ReleaseError("manifest.json is damaged: it does not say how many shares it takes")
         return shared_release(rows.rows(), k)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name
+from setveil.core.params import is_whole
 from setveil.core.table import TransactionTable, take_rows
 from setveil.io.delimited import checked_delimiter, header_delimiter
 from setveil.io.sources import Source
@@ -219,7 +220,7 @@ def _check(per: str, gap_minutes: float, items: str, short: int) -> None:
             f"gap_minutes is {gap_minutes!r}",
             fix=f"use minutes from a second (0.017) to {LONGEST_GAP:,}",
         )
-    if isinstance(short, bool) or not isinstance(short, int) or short < 0:
+    if not is_whole(short, 0):
         raise ParameterError(f"short is {short!r}", fix="use a whole number of at least 0")
 
 

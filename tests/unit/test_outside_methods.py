@@ -5,14 +5,13 @@ import json
 import sys
 
 import pytest
-from setveil.audit.ladder import ladders_of
-from setveil.audit.plan import methods_for
 from typer.testing import CliRunner
 
 from setveil import TransactionTable
 from setveil.audit import audit, harden
 from setveil.audit.adversaries import families_missing
 from setveil.audit.contents import title_of
+from setveil.audit.search import ladders_of, methods_for
 from setveil.cli import app
 from setveil.core import registry
 from setveil.report import render_audit

@@ -70,7 +70,7 @@ def test_json_is_the_whole_result_and_settings_come_from_a_file(harden, clinic):
     [
         (["--methods", "gather"], "gather needs taxonomy"),
         (["--methods", "coat", "--attacks", "rba"], "without a source of relatedness"),
-        (["--methods", "disassociate:k=few"], "k is 'few'"),
+        (["--methods", "disassociate:k=few"], "'few' is not a value for k"),
         (["--target", 7], "the target is 7"),
         (["--budget", "soon"], "--budget is 'soon'"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from setveil.core.errors import ParameterError
 from setveil.measure import score_reassociation
 from setveil.release import publish_disassociated
 from setveil.release.base import Key
-from setveil.release.chunk_plan import cut_clusters
+from setveil.release.chunk_plan import cut_clusters, largest_clusters
 from setveil.synthetic import clinic
 
 
@@ -103,13 +105,16 @@ def test_weights_count_people():
     assert first["accuracy"].value != pytest.approx(plain["accuracy"].value)
 
 
-def test_an_audit_cuts_large_clusters_and_says_so():
+def test_an_audit_cuts_large_clusters_and_says_so(monkeypatch):
+    monkeypatch.setattr("setveil.attack.prior.Prior.role", replace(Prior.role, people=500))
     table = clinic(n=900, seed=6).table
     run = run_method("disassociate", {"k": 5, "m": 2, "max_cluster_size": 300}, table)
     assert run.release.sizes.max() > 100
     who = next(each for each in attackers("disassociated") if each.attack == "prior")
     (found,) = attack_release(who, run, table, seed=1, number=1, criteria=Criteria())
-    assert "cut to 100 people drawn at random" in found.note
+    most = largest_clusters(run.release.sizes, 500)
+    assert 100 <= most < run.release.sizes.max()
+    assert f"cut to {most} people drawn at random" in found.note
     assert 0 <= found.rate.low <= found.rate.value <= found.rate.high <= 1
     few = clinic(n=90, seed=6).table
     small = run_method("disassociate", {"k": 5, "m": 2}, few)

@@ -93,9 +93,9 @@ class AuditRole:
     samples
         Sizes of the sample that are tried, one after the other, until the interval is narrow
         enough; empty for an attack without a parameter ``sample``.
-    largest
-        How many people of a cluster an audit keeps, where its cost grows faster than the people
-        of a cluster; 0 for all.
+    people
+        How many people are enough: an audit leaves people of large clusters out, where a release
+        has more; 0 for all.
     knows
         What the attacker knows, in a few words; attacks on people say it by their parameters.
     needs_meaning
@@ -116,7 +116,7 @@ class AuditRole:
     cost: int = 0
     params: Mapping[str, Any] = field(default_factory=dict)
     samples: tuple[int, ...] = ()
-    largest: int = 0
+    people: int = 0
     knows: str = "only the release"
     needs_meaning: bool = False
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 DISASSOCIATED = frozenset({"disassociated"})
 SAMPLES = (50, 200)
 """How many clusters an audit draws and attacks, until it can tell."""
-LARGEST = 100
-"""How many people of a cluster an audit attacks at most: the others are left out at random."""
+PEOPLE = 10_000
+"""How many people an audit attacks: of large clusters some are left out at random."""
 
 
 def reassociation_role(
@@ -66,7 +66,7 @@ def reassociation_role(
         by_default=by_default,
         params=params or {},
         samples=SAMPLES,
-        largest=LARGEST,
+        people=PEOPLE,
     )
 
 

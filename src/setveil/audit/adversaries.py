@@ -447,7 +447,7 @@ def _score(scene: _Scene) -> _Scored:
     people = len(getattr(guess, "targets", ()))
     return _Scored(
         rates=rates,
-        notes=(*_note_of(cut, attacker.role.largest), *getattr(guess, "notes", ())),
+        notes=(*_note_of(cut), *getattr(guess, "notes", ())),
         tested=people or int(getattr(guess, "tested", 0)),
         complete=people < method.sample if people else not getattr(guess, "draws", ()),
         examples=plain_json(examples),
@@ -460,28 +460,30 @@ _CUT: WeakKeyDictionary[Release, tuple[int, CutRelease | None]] = WeakKeyDiction
 
 def _cut(scene: _Scene) -> CutRelease | None:
     """Return the release of fewer people that is attacked instead of one with large clusters."""
-    from setveil.release.chunk_plan import cut_clusters
+    from setveil.release.chunk_plan import cut_clusters, largest_clusters
 
-    run, most = scene.run, scene.attacker.role.largest
-    if not most:
+    run, people = scene.run, scene.attacker.role.people
+    if not people:
         return None
     known = _CUT.get(run.release)
-    if known is None or known[0] != most:
-        rng = np.random.default_rng([scene.seed, scene.number, most])
-        known = most, cut_clusters(run.release, scene.table, run.key, most=most, rng=rng)  # type: ignore[arg-type]
+    if known is None or known[0] != people:
+        release = run.release.as_chunks()
+        most = largest_clusters(release.sizes, people)
+        rng = np.random.default_rng([scene.seed, scene.number, people])
+        known = people, cut_clusters(release, scene.table, run.key, most=most, rng=rng)
         _CUT[run.release] = known
     return known[1]
 
 
-def _note_of(cut: CutRelease | None, most: int) -> tuple[str, ...]:
+def _note_of(cut: CutRelease | None) -> tuple[str, ...]:
     """Say that clusters were cut."""
     if cut is None:
         return ()
     number = int((cut.weights > 1).sum())
     large = "1 large cluster was" if number == 1 else f"{number:,} large clusters were"
     said = (
-        f"{large} cut to {most:,} people drawn at random: every rate is an estimate, and an "
-        "attacker has fewer records to choose from than in the release"
+        f"{large} cut to {int(cut.release.sizes.max()):,} people drawn at random: every rate is "
+        "an estimate, and an attacker has fewer records to choose from than in the release"
     )
     return (said,)
 

@@ -477,6 +477,30 @@ class CutRelease(NamedTuple):
     weights: npt.NDArray[np.float64]
 
 
+FEWEST = 100
+"""So many people of a cluster are never left out."""
+
+
+def largest_clusters(sizes: Int64Array, people: int) -> int:
+    """Return how large clusters may be so that together they have no more than some people.
+
+    Never less than :data:`FEWEST`, so that a release of very many clusters keeps more.
+
+    >>> largest_clusters(np.array([50, 700, 900]), 1000)
+    475
+    >>> largest_clusters(np.array([50, 700]), 1000)
+    700
+    """
+    low, high = FEWEST, max(FEWEST, int(sizes.max(initial=0)))
+    while low < high:  # clusters of `low` people fit, or there is no less
+        middle = (low + high + 1) // 2
+        if np.minimum(sizes, middle).sum() <= people:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def cut_clusters(
     release: DisassociatedRelease,
     original: TransactionTable,

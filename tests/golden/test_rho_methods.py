@@ -10,7 +10,7 @@ from tests.reference import rho as reference
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import RhoFamily, SimpleSuppression, SuppressControl, TDControl
-from setveil.anonymize.rho.particularization import Domain
+from setveil.anonymize.rho.td_control import Domain
 from setveil.measure import average_loss
 
 

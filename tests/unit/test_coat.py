@@ -187,7 +187,7 @@ def test_another_union_is_tried_where_the_cheapest_leads_nowhere():
 
 
 def test_a_search_that_was_cut_short_claims_no_proof(monkeypatch):
-    monkeypatch.setattr("setveil.anonymize.set_generalization.set_search.STATES", 1)
+    monkeypatch.setattr("setveil.anonymize.set_generalization.set_recoding.STATES", 1)
     given = {"privacy": [["hiv"], ["gout"]], "utility": [["flu", "fever"]]}
     with pytest.raises(InfeasibleError, match="the best release found suppresses 2 of 5 items"):
         Coat(k=2, s=0.3).anonymize(VISITS, **given)

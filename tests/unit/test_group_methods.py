@@ -10,7 +10,7 @@ from tests.reference import cahd as reference
 
 from setveil import TransactionTable
 from setveil.anonymize import CAHD, Anatomy, Permutation
-from setveil.anonymize.groups.degree_groups import band_order
+from setveil.anonymize.groups.cahd import band_order
 from setveil.core.errors import InfeasibleError, ParameterError
 
 INSTANCES = 2_000

@@ -2,8 +2,7 @@
 
 from setveil.anonymize.base import Anonymizer
 from setveil.anonymize.coherence.coherence import Coherence
-from setveil.anonymize.disassociation.disassociate import Disassociate
-from setveil.anonymize.disassociation.safe_disassociate import SafeDisassociate
+from setveil.anonymize.disassociation.disassociate import Disassociate, SafeDisassociate
 from setveil.anonymize.groups.anatomy import Anatomy
 from setveil.anonymize.groups.cahd import CAHD
 from setveil.anonymize.groups.permutation import Permutation
@@ -21,8 +20,7 @@ from setveil.anonymize.query_logs.split_personality import SplitPersonality
 from setveil.anonymize.query_logs.token_hashing import TokenHashing
 from setveil.anonymize.randomization.select_a_size import SelectASize
 from setveil.anonymize.rho.rho_family import RhoFamily
-from setveil.anonymize.rho.simple_suppression import SimpleSuppression
-from setveil.anonymize.rho.suppress_control import SuppressControl
+from setveil.anonymize.rho.suppress_control import SimpleSuppression, SuppressControl
 from setveil.anonymize.rho.td_control import TDControl
 from setveil.anonymize.set_generalization.coat import Coat
 from setveil.anonymize.set_generalization.pcta import PCTA

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.groups.degree_groups import split_feasible, told
+from setveil.anonymize.groups.cahd import split_feasible, told
 from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.core.table import take_rows

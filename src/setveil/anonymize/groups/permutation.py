@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from setveil.anonymize.groups.degree_groups import BandMethod, band_groups_of, split_feasible
+from setveil.anonymize.groups.cahd import BandMethod, band_groups_of, split_feasible
 from setveil.core.registry import register
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.release.base import Anonymization

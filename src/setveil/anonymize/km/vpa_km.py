@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.km.apriori_km import Records, raise_rare, solve_parts, whole_cost
-from setveil.anonymize.km.cut_descent import descend
+from setveil.anonymize.km.cut_search import descend
 from setveil.anonymize.km.recoding import (
     KmMethod,
     image_of,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
-from setveil.anonymize.query_logs.secret import chosen_secret, tag_of
+from setveil.anonymize.query_logs.token_hashing import chosen_secret, tag_of
 from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step

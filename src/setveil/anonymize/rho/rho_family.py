@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.rho.association_rules import TokenView, odds
-from setveil.anonymize.rho.particularization import Domain
-from setveil.anonymize.rho.rho_method import BudgetedRhoMethod
+from setveil.anonymize.rho.association_rules import TokenView, odds, shown
+from setveil.anonymize.rho.rho_method import BudgetedRhoMethod, OutOfTimeError, TimeBudget
 from setveil.anonymize.rho.rule_kernels import SAFE
-from setveil.anonymize.rho.rule_suppression import shown
-from setveil.anonymize.rho.td_control import particularize
-from setveil.anonymize.rho.time_budget import OutOfTimeError, TimeBudget
+from setveil.anonymize.rho.td_control import Domain, particularize
 from setveil.core.literature import CAO_2010
 from setveil.core.registry import register
 from setveil.guarantee.rho_uncertainty import RhoUncertainty

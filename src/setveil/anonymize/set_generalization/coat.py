@@ -19,8 +19,8 @@ from setveil.anonymize.set_generalization.set_recoding import (
     Objective,
     SetRecoding,
     published,
+    search_recoding,
 )
-from setveil.anonymize.set_generalization.set_search import search_recoding
 from setveil.core.errors import InfeasibleError
 from setveil.core.params import choice, group_size, share
 from setveil.core.quantities import share_as_json

@@ -19,7 +19,7 @@ from setveil.synthetic import lookalike
 
 if TYPE_CHECKING:
     from setveil import TransactionTable
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.release.base import Anonymization
 
 P = 10

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from experiments.claims import Claim
-    from setveil.core.table import Int64Array
-    from setveil.measure.attacked_cells import Bools, Floats
+    from setveil.core.arrays import BoolArray, FloatArray, Int64Array
     from setveil.measure.interval import Rate
 
     Row = dict[str, Any]
@@ -117,7 +116,7 @@ def count_ranges(cells: AttackedCells) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def range_of(chances: Floats) -> Int64Array:
+def range_of(chances: FloatArray) -> Int64Array:
     """Return the number of the range that each chance falls in.
 
     >>> range_of(np.array([0.01, 0.011, 0.05, 0.5, 0.949, 0.95, 0.98, 0.99, 1.0])).tolist()
@@ -128,7 +127,7 @@ def range_of(chances: Floats) -> Int64Array:
 
 
 def _items_by_count(
-    cells: AttackedCells, chances: Floats, inside: Bools
+    cells: AttackedCells, chances: FloatArray, inside: BoolArray
 ) -> dict[tuple[int, int], tuple[int, float]]:
     """Return by cells and added cells how many items have these, and the sum of their chances."""
     columns = (inside, inside & cells.added, np.where(inside, chances, 0.0))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from setveil import TransactionTable
     from setveil.attack.elimination_guess import EliminationGuess
+    from setveil.core.arrays import BoolArray, FloatArray
     from setveil.relatedness import CorpusIndex, Relatedness
-    from setveil.relatedness.base import BoolArray, FloatArray
     from setveil.release.base import Anonymization
 
     Row = dict[str, Any]

@@ -26,7 +26,7 @@ from setveil.synthetic import lookalike
 if TYPE_CHECKING:
     from setveil import TransactionTable
     from setveil.anonymize import Anonymizer
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
 
     Row = dict[str, Any]
 

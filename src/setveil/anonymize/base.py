@@ -15,7 +15,8 @@ from setveil.guarantee.base import distinct_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Anonymization
 
 

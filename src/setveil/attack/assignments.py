@@ -14,14 +14,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.core.table import Int64Array
-
-Floats = npt.NDArray[np.float64]
+    from setveil.core.arrays import FloatArray, Int64Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,7 +38,7 @@ class Branch:
     high: int
 
 
-def ranked(scores: Floats, copies: Int64Array, room: Int64Array) -> Iterator[Int64Array]:
+def ranked(scores: FloatArray, copies: Int64Array, room: Int64Array) -> Iterator[Int64Array]:
     """Return how many copies of each piece go to rows of each value, by falling total score.
 
     Copies of a piece are alike, and so are rows of a value: each way comes once. A row takes one
@@ -106,11 +103,11 @@ def _parts(
 
 
 def _best(
-    scores: Floats,
+    scores: FloatArray,
     copies: Int64Array,
     room: Int64Array,
     branch: Branch,
-    assign: Callable[[Floats], tuple[Int64Array, Int64Array]],
+    assign: Callable[[FloatArray], tuple[Int64Array, Int64Array]],
 ) -> Int64Array | None:
     """Return the best way of a branch; None if there is none."""
     pieces, values = scores.shape

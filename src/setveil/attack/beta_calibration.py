@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.attack.logistic import Logistic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+    from setveil.core.arrays import BoolArray, FloatArray
+
 
 FLOORS = (1e-6, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
 """How near to 0 and 1 chances may come before they are calibrated; the likeliest is taken."""
@@ -60,7 +59,7 @@ class BetaCalibration:
     logarithms: tuple[int, ...]
 
     @classmethod
-    def fit(cls, chances: Sequence[Floats], truth: Sequence[Bools]) -> BetaCalibration:
+    def fit(cls, chances: Sequence[FloatArray], truth: Sequence[BoolArray]) -> BetaCalibration:
         """Fit to what was said of tables, and to what was true of them."""
         said = np.concatenate([table.ravel() for table in chances])
         widths = np.concatenate([_widths(table) for table in chances])
@@ -70,24 +69,26 @@ class BetaCalibration:
         fits = [_monotone(said, widths, known, floor) for floor in FLOORS]
         return min(fits, key=lambda fit: fit[0])[1]
 
-    def applied(self, chances: Floats) -> Floats:
+    def applied(self, chances: FloatArray) -> FloatArray:
         """Return calibrated chances."""
         features = _features(chances.ravel(), _widths(chances), self.floor, self.logarithms)
         return np.asarray(1 / (1 + np.exp(-self.model.logits(features)))).reshape(chances.shape)
 
 
-def _widths(table: Floats) -> Floats:
+def _widths(table: FloatArray) -> FloatArray:
     return np.full(table.size, np.log(table.shape[1]))
 
 
-def _features(said: Floats, widths: Floats, floor: float, logarithms: tuple[int, ...]) -> Floats:
+def _features(
+    said: FloatArray, widths: FloatArray, floor: float, logarithms: tuple[int, ...]
+) -> FloatArray:
     inside = floor + (1 - 2 * floor) * said
     both = (np.log(inside), -np.log1p(-inside))
     return np.column_stack([*(both[number] for number in logarithms), widths])
 
 
 def _monotone(
-    said: Floats, widths: Floats, known: Bools, floor: float
+    said: FloatArray, widths: FloatArray, known: BoolArray, floor: float
 ) -> tuple[float, BetaCalibration]:
     """Return the loss of the likeliest map with a floor that keeps the order, and the map."""
     found = []

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import Int64Array, offsets_of
 if TYPE_CHECKING:
-    from setveil.core.table import Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 SAMPLE_DOC = "clusters to draw and attack; all of them by default"
@@ -141,7 +141,7 @@ def with_background(
             continue
         rows = int(sizes[low:high][there[low:high]].sum())
         others = rng.permutation(low + np.flatnonzero(~there[low:high]))
-        before = rows + np.concatenate([[0], np.cumsum(sizes[others])])[:-1]
+        before = rows + offsets_of(sizes[others])[:-1]
         there[others[before < BACKGROUND]] = True
     return first + np.flatnonzero(there)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
+    from setveil.core.arrays import BoolArray, FloatArray
+
 
 FARTHEST = 12.0
 """Log-odds beyond which a cell is as good as decided; keeps the sampling in motion."""
@@ -36,11 +35,13 @@ class Drawn(NamedTuple):
         ``rows[n]`` is the expected number of rows that keep n cells; the last, so many and more.
     """
 
-    chances: Floats
-    rows: Floats
+    chances: FloatArray
+    rows: FloatArray
 
 
-def conditioned(logits: Floats, crowding: Floats, *, seed: int, sweeps: int = SWEEPS) -> Drawn:
+def conditioned(
+    logits: FloatArray, crowding: FloatArray, *, seed: int, sweeps: int = SWEEPS
+) -> Drawn:
     """Return the chance of each cell to be kept, given that no row and no column keeps none.
 
     Parameters
@@ -67,7 +68,9 @@ def conditioned(logits: Floats, crowding: Floats, *, seed: int, sweeps: int = SW
     return Drawn(*kept_given_cover(limited, crowding, times, FIRST, np.random.default_rng(seed)))
 
 
-def usual_crowding(logits: Sequence[Floats], truth: Sequence[Bools], *, seed: int) -> Floats:
+def usual_crowding(
+    logits: Sequence[FloatArray], truth: Sequence[BoolArray], *, seed: int
+) -> FloatArray:
     """Learn the weights of rows by how many cells they keep, from tables whose truth is known.
 
     Anonymizers seldom join items that stand together in a record, so that most rows keep one

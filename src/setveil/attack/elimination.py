@@ -34,13 +34,10 @@ from setveil.core.registry import name_of, register
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
-    Floats = npt.NDArray[np.float64]
 
 SET_GENERALIZED = frozenset({"set-generalized"})
 
@@ -106,11 +103,11 @@ class Eliminated(NamedTuple):
     """
 
     cells: Int64Array
-    decided: Floats
+    decided: FloatArray
     threshold: float | None
 
 
-def eliminate_above(values: Floats, threshold: float, *, most: int | None = None) -> Eliminated:
+def eliminate_above(values: FloatArray, threshold: float, *, most: int | None = None) -> Eliminated:
     """Eliminate the cells above a threshold, greatest first.
 
     The last cell of a row or a column always stays.
@@ -188,7 +185,7 @@ class DistanceAttack:
         """Return which items of a record's context spoke against what was eliminated from it."""
         return reasons(guess, release, record, relatedness=relatedness, context=self.context)
 
-    def eliminate(self, distances: Floats) -> Eliminated:
+    def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return which cells of a table of distances are eliminated."""
         raise NotImplementedError
 
@@ -233,7 +230,7 @@ def guessed(
     return tuple(found)
 
 
-def _from_zero(distances: Floats) -> Floats:
+def _from_zero(distances: FloatArray) -> FloatArray:
     """Return distances that are at least 0, as weights shrink what they are multiplied with."""
     return distances - min(float(distances.min()), 0.0)
 
@@ -299,7 +296,7 @@ class MDA(DistanceAttack):
     [[1, 0]]
     """
 
-    def eliminate(self, distances: Floats) -> Eliminated:
+    def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return the cell of the largest distance, if it may go."""
         return eliminate_above(distances, -np.inf, most=1)._replace(threshold=None)
 
@@ -321,7 +318,7 @@ class TBA(DistanceAttack):
         None, doc="distance above which cells go; none: the table's mean"
     )
 
-    def eliminate(self, distances: Floats) -> Eliminated:
+    def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return the cells above the threshold, greatest first."""
         if self.threshold is not None:
             return eliminate_above(distances, self.threshold)
@@ -343,7 +340,7 @@ class WBA(DistanceAttack):
     [[1, 0]]
     """
 
-    def eliminate(self, distances: Floats) -> Eliminated:
+    def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return the eliminated cells with their weighted distances."""
         return Eliminated(*eliminate_by_weight(_from_zero(distances)))
 
@@ -377,7 +374,7 @@ class GBA(DistanceAttack):
     column.
     """
 
-    def eliminate(self, distances: Floats) -> Eliminated:
+    def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return the eliminated cells with the vulnerability of the group each was largest in."""
         cells, decided, threshold, _ = eliminate_by_groups(_from_zero(distances), False)
         return Eliminated(cells, decided, threshold)
@@ -409,7 +406,7 @@ class RBA(DistanceAttack):
 
     role: ClassVar[AuditRole] = elimination_role()
 
-    def eliminate(self, distances: Floats) -> Eliminated:
+    def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return the eliminated cells with the vulnerability of the group each was largest in."""
         cells, decided, threshold, _ = eliminate_by_groups(_from_zero(distances), True)
         return Eliminated(cells, decided, threshold)

@@ -16,9 +16,7 @@ from setveil.core.table import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from setveil.core.table import Int64Array
-
-Floats = npt.NDArray[np.float64]
+    from setveil.core.arrays import FloatArray, Int64Array
 
 
 class Elimination(NamedTuple):
@@ -77,11 +75,11 @@ class TableGuess:
     group: int
     members: tuple[str, ...]
     records: Int64Array
-    scores: Floats
+    scores: FloatArray
     eliminated: Int64Array
-    decided: Floats
+    decided: FloatArray
     threshold: float | None = None
-    probabilities: Floats | None = None
+    probabilities: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if not is_whole(self.group):

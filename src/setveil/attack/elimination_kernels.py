@@ -18,11 +18,8 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from setveil.core.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 
-    from setveil.kernels.types import BoolArray, Int32Array, Int64Array
-
-    Floats = npt.NDArray[np.float64]
 
 ROUNDING = 1e-12
 """A mean of equal numbers may come out a little off; nothing exceeds itself for that."""
@@ -39,7 +36,7 @@ def below(a: float, i: int, b: float, j: int) -> bool:
 
 
 @compiled
-def resort(values: Floats, order: Int32Array, place: Int32Array, n: int) -> None:
+def resort(values: FloatArray, order: Int32Array, place: Int32Array, n: int) -> None:
     """Sort the first `n` cells of `order` by insertion: quick where little has changed.
 
     >>> order, place = np.array([0, 1, 2]), np.zeros(3, np.int64)
@@ -59,7 +56,7 @@ def resort(values: Floats, order: Int32Array, place: Int32Array, n: int) -> None
 
 
 @compiled
-def largest_gap(values: Floats, order: Int32Array, n: int) -> tuple[float, int]:
+def largest_gap(values: FloatArray, order: Int32Array, n: int) -> tuple[float, int]:
     """Return the largest gap between sorted neighbours and the place below it, the uppermost one.
 
     >>> largest_gap(np.array([1.0, 4.0, 2.0]), np.array([0, 2, 1]), 3)
@@ -77,7 +74,7 @@ def largest_gap(values: Floats, order: Int32Array, n: int) -> tuple[float, int]:
 
 @compiled
 def moved(
-    values: Floats, order: Int32Array, place: Int32Array, n: int, cell: int, value: float,
+    values: FloatArray, order: Int32Array, place: Int32Array, n: int, cell: int, value: float,
     gap: float,
 ) -> float:  # fmt: skip
     """Give one cell another value and its new place; return the largest gap after it.
@@ -141,7 +138,7 @@ def taken_out(order: Int32Array, place: Int32Array, n: int, cell: int) -> None:
 
 @compiled
 def inherit(
-    values: Floats, order: Int32Array, place: Int32Array, n: int, cell: int, weights: Floats
+    values: FloatArray, order: Int32Array, place: Int32Array, n: int, cell: int, weights: FloatArray
 ) -> None:
     """Share the weight of a cell among the lower cluster of its group, itself left out.
 
@@ -161,7 +158,7 @@ def inherit(
 
 @compiled
 def most_vulnerable(
-    row_gaps: Floats, column_gaps: Floats, lower: Floats, row_order: Int32Array,
+    row_gaps: FloatArray, column_gaps: FloatArray, lower: FloatArray, row_order: Int32Array,
     column_order: Int32Array, in_row: Int64Array, in_column: Int64Array,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Return the greatest vulnerability of a group whose largest cell may go, and that cell.
@@ -194,8 +191,8 @@ def most_vulnerable(
 
 @compiled
 def eliminate_by_groups(
-    distances: Floats, redistribute: bool
-) -> tuple[Int64Array, Floats, float, Floats]:
+    distances: FloatArray, redistribute: bool
+) -> tuple[Int64Array, FloatArray, float, FloatArray]:
     """Take out the largest cell of the most vulnerable group, again and again: GBA and RBA.
 
     Parameters
@@ -293,7 +290,7 @@ def weighted(
 
 
 @compiled
-def sorted_groups(values: Floats) -> tuple[Int32Array, Int32Array, Floats]:
+def sorted_groups(values: FloatArray) -> tuple[Int32Array, Int32Array, FloatArray]:
     """Return for each row its cells sorted, the place of each, and the largest gap.
 
     >>> order, place, gaps = sorted_groups(np.array([[3.0, 1.0, 1.5]]))
@@ -314,7 +311,7 @@ def sorted_groups(values: Floats) -> tuple[Int32Array, Int32Array, Floats]:
 
 
 @compiled
-def eliminate_by_weight(distances: Floats) -> tuple[Int64Array, Floats, float]:
+def eliminate_by_weight(distances: FloatArray) -> tuple[Int64Array, FloatArray, float]:
     """Take out the greatest weighted distance, again and again: WBA.
 
     Weights are those of GBA. Returns the cells in order, the weighted distance that decided each,
@@ -364,7 +361,7 @@ def eliminate_by_weight(distances: Floats) -> tuple[Int64Array, Floats, float]:
 
 
 @compiled
-def greatest(values: Floats, alive: BoolArray) -> int:
+def greatest(values: FloatArray, alive: BoolArray) -> int:
     """Return the place of the greatest live value, the first of equal ones.
 
     >>> greatest(np.array([3.0, 5.0, 5.0]), np.array([True, True, True]))

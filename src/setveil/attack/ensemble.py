@@ -19,13 +19,10 @@ from setveil.core.registry import register
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from setveil.core.arrays import BoolArray, FloatArray
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
 
 QUESTIONS = frozenset({"cosine", "cosine_best", "near", "near_best", "pmi_best"})
 """Evidence that is added up, as far as the sources give it."""
@@ -129,7 +126,7 @@ def guess_table(table: CellRows, evidence: Evidence, contexts: Contexts) -> Tabl
     )
 
 
-def added_up(evidence: Sequence[Floats]) -> Floats:
+def added_up(evidence: Sequence[FloatArray]) -> FloatArray:
     """Return the sum of tables, each double-centred and divided by its deviation.
 
     >>> added_up([np.array([[2.0, 0.0], [0.0, 0.0]]), np.array([[5.0, 5.0], [1.0, 1.0]])]).tolist()
@@ -144,7 +141,7 @@ def added_up(evidence: Sequence[Floats]) -> Floats:
     return total
 
 
-def best_cells(values: Floats) -> Bools:
+def best_cells(values: FloatArray) -> BoolArray:
     """Return the cells to keep: the best assignment, and the best cell of what it leaves out.
 
     Of equal cells the first is taken.

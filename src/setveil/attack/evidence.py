@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
     from setveil.attack.tables import Target
     from setveil.attack.word_vectors import Shown
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
-Floats = npt.NDArray[np.float64]
 
 BEST = 3
 """How many items of a context the strongest evidence is averaged over."""
@@ -203,13 +202,13 @@ class Evidence:
                 distances[name] = part
         return cls(distances=distances, counts=counts, vectors=vectors)
 
-    def about(self, table: CellRows, contexts: Contexts) -> dict[str, Floats]:
+    def about(self, table: CellRows, contexts: Contexts) -> dict[str, FloatArray]:
         """Return the evidence about each cell of a table, by the name of the question.
 
         Where a source does not know a member, or nothing of a context, the cell takes the mean of
         its row, or of the table; it then speaks neither for nor against.
         """
-        found: dict[str, Floats] = {}
+        found: dict[str, FloatArray] = {}
         terms = np.unique(np.concatenate(table.contexts))
         names = [contexts.names[i] for i in terms.tolist()]
         places = [np.searchsorted(terms, row) for row in table.contexts]
@@ -228,7 +227,7 @@ class Evidence:
                 found[f"{name}.{question}"] = cells
         return {question: filled(cells) for question, cells in found.items()}
 
-    def columns(self, members: Sequence[str]) -> dict[str, Floats]:
+    def columns(self, members: Sequence[str]) -> dict[str, FloatArray]:
         """Return what sources know of members by themselves.
 
         That is the logarithm of how many documents hold each, and whether it has a vector.
@@ -245,7 +244,7 @@ class Evidence:
 
 def counted(
     counts: Counts, context: Sequence[str], members: Sequence[str]
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return three kinds of evidence for each pair, from how often it stands together.
 
     The negative normalized distance; the mutual information log((f(c,j) + ½) / (f(c)·f(j)/N +
@@ -269,7 +268,7 @@ def counted(
     )
 
 
-def mean_over(places: Sequence[Int64Array], pairs: Floats) -> Floats:
+def mean_over(places: Sequence[Int64Array], pairs: FloatArray) -> FloatArray:
     """Return for each row the mean over its context of each member's evidence; NaN for none.
 
     >>> mean_over([np.array([0, 1]), np.array([1])], np.array([[1.0, np.nan], [3.0, 4.0]])).tolist()
@@ -278,7 +277,7 @@ def mean_over(places: Sequence[Int64Array], pairs: Floats) -> Floats:
     return _over(places, pairs, _mean)
 
 
-def best_over(places: Sequence[Int64Array], pairs: Floats) -> Floats:
+def best_over(places: Sequence[Int64Array], pairs: FloatArray) -> FloatArray:
     """Return for each row the mean of the three strongest of its context; NaN for none.
 
     >>> best_over([np.arange(4)], np.array([[1.0], [2.0], [3.0], [4.0]])).tolist()
@@ -288,8 +287,8 @@ def best_over(places: Sequence[Int64Array], pairs: Floats) -> Floats:
 
 
 def _over(
-    places: Sequence[Int64Array], pairs: Floats, merged: Callable[[Floats], Floats]
-) -> Floats:
+    places: Sequence[Int64Array], pairs: FloatArray, merged: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
     cells = np.full((len(places), pairs.shape[1]), np.nan)
     for row, own in enumerate(places):
         if len(own):
@@ -297,19 +296,19 @@ def _over(
     return cells
 
 
-def _mean(pairs: Floats) -> Floats:
+def _mean(pairs: FloatArray) -> FloatArray:
     there = np.isfinite(pairs)
     counts = there.sum(axis=0)
     sums = np.where(there, pairs, 0.0).sum(axis=0)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _best(pairs: Floats) -> Floats:
+def _best(pairs: FloatArray) -> FloatArray:
     # Sorted, NaN come last: turned round, the greatest come first.
     return _mean(-np.sort(-pairs, axis=0)[:BEST])
 
 
-def filled(cells: Floats) -> Floats:
+def filled(cells: FloatArray) -> FloatArray:
     """Return cells without gaps: each takes its row's mean, or the table's, or 0.
 
     >>> filled(np.array([[1.0, np.nan], [np.nan, np.nan]])).tolist()
@@ -323,7 +322,7 @@ def filled(cells: Floats) -> Floats:
     return np.where(there, cells, rows[:, None])
 
 
-def double_centred(cells: Floats) -> Floats:
+def double_centred(cells: FloatArray) -> FloatArray:
     """Return cells minus their row's and column's mean, plus the table's.
 
     What is left is neither about a record nor about a member, but about the two together.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from setveil.attack.elimination_guess import EliminationGuess, TableGuess
-    from setveil.attack.tables import Floats
+    from setveil.core.arrays import FloatArray
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
@@ -115,7 +115,7 @@ def reasons(
 
 
 def _spoken(
-    table: TableGuess, record: int, context: Sequence[str], distances: Floats, most: int
+    table: TableGuess, record: int, context: Sequence[str], distances: FloatArray, most: int
 ) -> Iterator[Reason]:
     """Return the reasons of each member of one generalized item that the record lost, in order."""
     row = int(np.flatnonzero(table.records == record)[0])
@@ -141,7 +141,7 @@ def _spoken(
         ] or [silent]
 
 
-def _against(distances: Floats, kept: Floats) -> list[tuple[int, float]]:
+def _against(distances: FloatArray, kept: FloatArray) -> list[tuple[int, float]]:
     """Return the places of the items that are nearer to what was kept, most against first."""
     there = np.isfinite(kept)
     others = np.where(there, kept, 0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)

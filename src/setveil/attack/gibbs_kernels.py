@@ -9,17 +9,13 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from setveil.kernels.types import BoolArray, Int64Array
-
-    Floats = npt.NDArray[np.float64]
+    from setveil.core.arrays import BoolArray, FloatArray, Int64Array
 
 
 @compiled
 def kept_given_cover(
-    logits: Floats, crowding: Floats, sweeps: int, warm_up: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+    logits: FloatArray, crowding: FloatArray, sweeps: int, warm_up: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     """Return the chance that each cell is kept, and for each number how often a row keeps so many.
 
     Cells are kept independently, each with the given log-odds, times a weight by how many its row
@@ -82,7 +78,7 @@ def kept_given_cover(
 
 
 @compiled
-def chance(share: float, others: int, worth: Floats, n: int) -> float:
+def chance(share: float, others: int, worth: FloatArray, n: int) -> float:
     """Return the chance that a cell is kept, when its row has kept n before it.
 
     `worth` says how much the rest of the row weighs by how many were kept; a column that no other
@@ -100,7 +96,7 @@ def chance(share: float, others: int, worth: Floats, n: int) -> float:
 
 
 @compiled
-def fill_worth(share: Floats, others: Int64Array, final: Floats, worth: Floats) -> None:
+def fill_worth(share: FloatArray, others: Int64Array, final: FloatArray, worth: FloatArray) -> None:
     """Fill in how much the cells from each column on weigh, by how many the row kept before it.
 
     >>> worth = np.empty((3, 2))
@@ -122,13 +118,13 @@ def fill_worth(share: Floats, others: Int64Array, final: Floats, worth: Floats) 
 
 @compiled
 def add_chances(
-    share: Floats,
+    share: FloatArray,
     others: Int64Array,
-    worth: Floats,
-    before: Floats,
-    after: Floats,
-    chances: Floats,
-    sizes: Floats,
+    worth: FloatArray,
+    before: FloatArray,
+    after: FloatArray,
+    chances: FloatArray,
+    sizes: FloatArray,
 ) -> None:
     """Add a row's exact chances, and the distribution of how many it keeps, to running sums.
 
@@ -158,7 +154,7 @@ def add_chances(
 
 
 @compiled
-def exchange(logits: Floats, kept: BoolArray, tries: int, rng: np.random.Generator) -> None:
+def exchange(logits: FloatArray, kept: BoolArray, tries: int, rng: np.random.Generator) -> None:
     """Let pairs of rows exchange a cell for a cell; what rows and columns keep stays as many.
 
     >>> kept = np.array([[True, False], [False, True]])

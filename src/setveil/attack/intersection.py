@@ -24,15 +24,11 @@ from setveil.release.forms import FORMS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
     from setveil.attack.linkage import Targets
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import BoolArray, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Matches, Release
     from setveil.release.views import CertainItems
-
-    BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)

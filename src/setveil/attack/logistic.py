@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from setveil.core.arrays import FloatArray
 
 ROUNDS = 100
 CLOSE = 1e-9
@@ -34,13 +36,13 @@ class Logistic:
     True
     """
 
-    means: Floats
-    deviations: Floats
-    weights: Floats
+    means: FloatArray
+    deviations: FloatArray
+    weights: FloatArray
     constant: float
 
     @classmethod
-    def fit(cls, features: Floats, truth: npt.NDArray[np.bool_], *, trust: float) -> Logistic:
+    def fit(cls, features: FloatArray, truth: npt.NDArray[np.bool_], *, trust: float) -> Logistic:
         """Fit to rows of features and what was true of each, by Newton's method.
 
         Minimises half the sum of squared weights plus `trust` times the negative log likelihood;
@@ -74,11 +76,13 @@ class Logistic:
             loss = after
         return cls(means=means, deviations=deviations, weights=found[1:], constant=float(found[0]))
 
-    def logits(self, features: Floats) -> Floats:
+    def logits(self, features: FloatArray) -> FloatArray:
         """Return the log-odds for rows of features."""
         return np.asarray((features - self.means) / self.deviations @ self.weights + self.constant)
 
 
-def _loss(scaled: Floats, truth: npt.NDArray[np.bool_], ridge: Floats, weights: Floats) -> float:
+def _loss(
+    scaled: FloatArray, truth: npt.NDArray[np.bool_], ridge: FloatArray, weights: FloatArray
+) -> float:
     logits = scaled @ weights
     return float(np.logaddexp(0, np.where(truth, -logits, logits)).sum() + ridge @ weights**2 / 2)

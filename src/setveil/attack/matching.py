@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import FloatArray, Int64Array
+    from setveil.core.table import TransactionTable
 
-Floats = npt.NDArray[np.float64]
 
 BLOCK = 4096
 """Records whose pairs are counted at once."""
@@ -46,10 +45,10 @@ class Side:
     """
 
     records: int
-    shares: Floats
-    pairs: Floats
-    fixed: Floats
-    fixed_shares: Floats
+    shares: FloatArray
+    pairs: FloatArray
+    fixed: FloatArray
+    fixed_shares: FloatArray
 
     @classmethod
     def of(cls, table: TransactionTable, items: Int64Array, fixed: Sequence[int]) -> Side:
@@ -83,7 +82,7 @@ class Side:
             fixed_shares=table.supports()[wanted[len(items) :]] / max(len(table), 1),
         )
 
-    def surplus(self) -> tuple[Floats, float]:
+    def surplus(self) -> tuple[FloatArray, float]:
         """Return co-occurrences beyond what the frequencies give, and how far to trust them.
 
         The trust is the part of their squares that is more than sampling makes of nothing, times
@@ -97,12 +96,12 @@ class Side:
         found = (seen**2).sum()
         return seen, float(np.clip(2 * (1 - chance / found), 0, 1)) if found else 0.0
 
-    def fixed_surplus(self) -> Floats:
+    def fixed_surplus(self) -> FloatArray:
         """Return co-occurrences with fixed points beyond what the frequencies give."""
         return beyond(self.fixed, np.outer(self.shares, self.fixed_shares), self.records)
 
 
-def beyond(shares: Floats, expected: Floats, records: int) -> Floats:
+def beyond(shares: FloatArray, expected: FloatArray, records: int) -> FloatArray:
     """Return the roots of shares of records, less the roots of what is expected.
 
     By Freeman and Tukey, as the plain root is too coarse for counts of none or one.
@@ -114,7 +113,7 @@ def beyond(shares: Floats, expected: Floats, records: int) -> Floats:
     return np.asarray((np.sqrt(shares) + np.sqrt(shares + step) - np.sqrt(4 * expected + step)) / 2)
 
 
-def match(hidden: Side, clear: Side, *, rounds: int) -> tuple[Int64Array, Floats]:
+def match(hidden: Side, clear: Side, *, rounds: int) -> tuple[Int64Array, FloatArray]:
     """Name the items of one side by those of the other, each by another one.
 
     Counts are Poisson in both; the root of a share has the same variance everywhere,
@@ -186,7 +185,7 @@ def match(hidden: Side, clear: Side, *, rounds: int) -> tuple[Int64Array, Floats
     return best
 
 
-def _ranked(hidden: Side, clear: Side, chances: Floats) -> tuple[Int64Array, Floats]:
+def _ranked(hidden: Side, clear: Side, chances: FloatArray) -> tuple[Int64Array, FloatArray]:
     """Name the most frequent item by the most frequent one, and so on."""
     rows, columns = (np.argsort(-side.shares, kind="stable") for side in (hidden, clear))
     both = min(len(rows), len(columns))
@@ -196,7 +195,7 @@ def _ranked(hidden: Side, clear: Side, chances: Floats) -> tuple[Int64Array, Flo
     return found, sure
 
 
-def _misfit(found: Int64Array, alone: Floats, x: Floats, y: Floats) -> float:
+def _misfit(found: Int64Array, alone: FloatArray, x: FloatArray, y: FloatArray) -> float:
     """Return how far the counts of the named items are from those of their names."""
     named = np.flatnonzero(found >= 0)
     names = found[named]
@@ -204,11 +203,11 @@ def _misfit(found: Int64Array, alone: Floats, x: Floats, y: Floats) -> float:
     return float(alone[named, names].sum() + apart.sum() / 2)
 
 
-def _squared_distances(a: Floats, b: Floats) -> Floats:
+def _squared_distances(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray((a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2.0 * (a @ b.T))
 
 
-def _balanced(logits: Floats) -> Floats:
+def _balanced(logits: FloatArray) -> FloatArray:
     """Return chances whose rows sum to 1 and whose columns to at most about 1."""
     chances = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
     for _ in range(BALANCING):
@@ -217,7 +216,7 @@ def _balanced(logits: Floats) -> Floats:
     return np.asarray(chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-300))
 
 
-def _assigned(chances: Floats) -> tuple[Int64Array, Floats]:
+def _assigned(chances: FloatArray) -> tuple[Int64Array, FloatArray]:
     """Give each row a column of its own, the surest first."""
     found = np.full(len(chances), -1, dtype=np.int64)
     sure = np.zeros(len(chances))

@@ -18,8 +18,7 @@ from setveil.core.registry import register
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from setveil.attack.spectral import Floats
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
     from setveil.release.item_channel import ItemChannel
     from setveil.release.perturbed import PerturbedRelease
 
@@ -209,6 +208,6 @@ class NoiseFilter:
     ) -> Iterator[Cells]:
         """Yield, block by block, which cells are believed to be true."""
         beta = float(channel.beta)
-        matrix: Floats = spectrum.filter(self.method)
+        matrix: FloatArray = spectrum.filter(self.method)
         for block in cells():
             yield spectrum.apply((block - beta) / (1 - 2 * beta), matrix) > 0.5

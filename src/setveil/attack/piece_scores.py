@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.attack.pieces import copies_of
+from setveil.core.arrays import FloatArray, offsets_of
 from setveil.core.errors import NotApplicable
 from setveil.relatedness.base import Coverage
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from setveil.attack.pieces import Placed, Pool
     from setveil.relatedness.base import Relatedness
 
-    Merge = Callable[["Floats"], "Floats"]
+    Merge = Callable[["FloatArray"], "FloatArray"]
 
-Floats = npt.NDArray[np.float64]
 
 EMPTY = -np.inf
 """Score of a row without an anchor: there is nothing to be related to, so it comes last."""
@@ -31,7 +30,7 @@ CELLS = 10_000_000
 POWERS = np.array([float(f"1e{exponent}") for exponent in range(301)])
 
 
-def rounded(scores: Floats) -> Floats:
+def rounded(scores: FloatArray) -> FloatArray:
     """Return scores with 12 significant digits, so that sums of equal ones are equal.
 
     >>> rounded(np.array([0.1, (0.1 + 0.1 + 0.1) / 3, -np.inf, 0.0])).tolist()
@@ -44,7 +43,7 @@ def rounded(scores: Floats) -> Floats:
     return np.where(there, np.round(known * scale) / scale, scores)
 
 
-def average(related: Floats) -> Floats:
+def average(related: FloatArray) -> FloatArray:
     """Return for each column the mean of what is known; NaN for nothing.
 
     >>> average(np.array([[0.41], [0.5], [0.53], [np.nan]])).round(3).tolist()
@@ -56,7 +55,7 @@ def average(related: Floats) -> Floats:
     return np.where(known > 0, sums / np.maximum(known, 1), np.nan)
 
 
-def related_group(related: Floats) -> Floats:
+def related_group(related: FloatArray) -> FloatArray:
     """Return for each column the mean of those at least as great as its median; NaN for nothing.
 
     >>> related_group(np.array([[0.41], [0.5], [0.53], [np.nan]])).round(3).tolist()
@@ -67,7 +66,7 @@ def related_group(related: Floats) -> Floats:
     return average(np.where(related >= median, related, np.nan))
 
 
-def most_related(related: Floats) -> Floats:
+def most_related(related: FloatArray) -> FloatArray:
     """Return for each column the greatest; NaN for nothing.
 
     >>> most_related(np.array([[0.41], [0.5], [0.53], [np.nan]])).tolist()
@@ -90,7 +89,7 @@ class PieceScores:
         What the source of relatedness did not know.
     """
 
-    tables: tuple[tuple[Floats, ...], ...]
+    tables: tuple[tuple[FloatArray, ...], ...]
     notes: tuple[str, ...]
 
 
@@ -170,7 +169,7 @@ def check_known(found: Sequence[Pool], relatedness: Relatedness) -> tuple[str, .
 
 def _scores(
     pool: Pool, relatedness: Relatedness, merges: Mapping[str, Merge]
-) -> tuple[Floats, ...]:
+) -> tuple[FloatArray, ...]:
     tables = [np.full(piece.high - piece.low, EMPTY) for piece in pool.pieces]
     lows, highs = (
         np.array([getattr(piece, end) for piece in pool.pieces], dtype=np.int64)
@@ -208,7 +207,7 @@ def _scores(
 
 def _distances_in(
     pool: Pool, relatedness: Relatedness
-) -> Callable[[Sequence[str], Sequence[str]], Floats]:
+) -> Callable[[Sequence[str], Sequence[str]], FloatArray]:
     """Return what gives distances of anchors' terms and pieces' terms, asked for once if few.
 
     A source that counts reads its lists anew at every question: clusters that share chunks ask
@@ -226,11 +225,11 @@ def _distances_in(
     ]
 
 
-def _over_terms(near: Floats, places: Sequence[Sequence[int]]) -> Floats:
+def _over_terms(near: FloatArray, places: Sequence[Sequence[int]]) -> FloatArray:
     """Return for each piece the mean over its known terms: a row for each term of the anchors."""
     from scipy.sparse import csr_array
 
-    starts = np.concatenate([[0], np.cumsum([len(own) for own in places])])
+    starts = offsets_of([len(own) for own in places])
     terms = np.array([term for own in places for term in own], dtype=np.int64)
     ones = np.ones(len(terms))
     holds = csr_array((ones, terms, starts), shape=(len(places), near.shape[1]))
@@ -240,7 +239,7 @@ def _over_terms(near: Floats, places: Sequence[Sequence[int]]) -> Floats:
     return np.where(known > 0, sums / np.maximum(known, 1), np.nan)
 
 
-def _without_gaps(table: Floats) -> Floats:
+def _without_gaps(table: FloatArray) -> FloatArray:
     """Return scores in which a row that nothing is known of is like the others on average."""
     gaps = np.isnan(table)
     if not gaps.any():
@@ -249,7 +248,7 @@ def _without_gaps(table: Floats) -> Floats:
     return np.where(gaps, rounded(table[there].mean(keepdims=True)) if there.any() else 0.0, table)
 
 
-def _tells(found: Sequence[Pool], tables: Sequence[Sequence[Floats]]) -> bool:
+def _tells(found: Sequence[Pool], tables: Sequence[Sequence[FloatArray]]) -> bool:
     """Tell whether a piece prefers one anchor to another, wherever there are several."""
     choice = False
     for pool, scores in zip(found, tables, strict=True):
@@ -265,7 +264,7 @@ def _tells(found: Sequence[Pool], tables: Sequence[Sequence[Floats]]) -> bool:
 
 
 def place_best(
-    pool: Pool, scores: Sequence[Floats], rng: np.random.Generator, *, term_copies: int = 1
+    pool: Pool, scores: Sequence[FloatArray], rng: np.random.Generator, *, term_copies: int = 1
 ) -> Placed:
     """Return for each piece the rows it fits best, one for each copy; equal ones at random.
 

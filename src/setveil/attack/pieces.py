@@ -22,12 +22,12 @@ import numpy as np
 from setveil.attack.base import LINKAGE, AuditRole, Finding
 from setveil.attack.cluster_sample import thin, with_background
 from setveil.attack.reassociation_guess import ClusterGuess, Content
+from setveil.core.arrays import Int64Array, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from setveil.attack.cluster_sample import ClusterSample
-    from setveil.core.table import Int64Array
     from setveil.release.disassociated import Chunk, DisassociatedRelease
 
     Placed = Sequence[Int64Array]
@@ -209,7 +209,7 @@ def _pool(
         number if own else None
         for number, own in zip(members.tolist(), is_attacked.tolist(), strict=True)
     )
-    starts = np.concatenate([[0], np.cumsum(release.sizes[members])])
+    starts = offsets_of(release.sizes[members])
     anchors: list[Content] = []
     pieces: list[Piece] = []
     chunks = 0

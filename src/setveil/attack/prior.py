@@ -9,7 +9,6 @@ from math import lgamma
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.attack.base import AuditRole, check_applies
 from setveil.attack.cluster_sample import SAMPLE_DOC, draw_clusters
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
 
     from setveil.attack.cluster_sample import ClusterSample
     from setveil.attack.pieces import Placed, Pool
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
-Floats = npt.NDArray[np.float64]
 
 COPIES_DOC = "rows that a term of the term chunk is attached to"
 CACHED = 4096
@@ -224,7 +222,7 @@ def place_by_prior(
 
 
 def rows_of_terms(
-    chances: Floats,
+    chances: FloatArray,
     values: Int64Array,
     copies: int,
     rng: np.random.Generator,
@@ -333,7 +331,7 @@ def upper_tails(rows: int, chance: float) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=256)
-def log_factorials(most: int) -> Floats:
+def log_factorials(most: int) -> FloatArray:
     """Return log 0!, log 1!, … up to that of a number.
 
     >>> log_factorials(3).round(3).tolist()
@@ -342,7 +340,7 @@ def log_factorials(most: int) -> Floats:
     return np.array([lgamma(number + 1) for number in range(most + 1)])
 
 
-def tails_of(rows: int, chances: Floats) -> Floats:
+def tails_of(rows: int, chances: FloatArray) -> FloatArray:
     """Return :func:`upper_tails` for each of some chances.
 
     >>> tails_of(2, np.array([1 / 4, 2.0])).round(4).tolist()

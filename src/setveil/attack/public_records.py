@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
@@ -19,10 +18,10 @@ from setveil.core.registry import register
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import FloatArray, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.release.perturbed import PerturbedRelease
 
-Floats = npt.NDArray[np.float64]
 
 BLOCK = 4_000_000
 """Pairs of a record and a candidate, or cells, that are looked at at a time."""
@@ -224,7 +223,7 @@ def distinct_sets(table: TransactionTable) -> tuple[list[tuple[str, ...]], Int64
 
 def likelihoods(
     release: PerturbedRelease, candidates: Sequence[tuple[str, ...]], records: Int64Array
-) -> Iterator[Floats]:
+) -> Iterator[FloatArray]:
     """Yield, some records at a time, how likely each candidate gives each record, as logarithms.
 
     A candidate with an item that is certainly not in the domain gives none.
@@ -263,7 +262,9 @@ def likelihoods(
         yield np.where(strange[None, :] <= release.unseen, logs, -np.inf)
 
 
-def place_of_truth(logs: Floats, truth: Int64Array, copies: Int64Array) -> tuple[Floats, Floats]:
+def place_of_truth(
+    logs: FloatArray, truth: Int64Array, copies: Int64Array
+) -> tuple[FloatArray, FloatArray]:
     """Return the rank of the right candidate in each row, and its chance of being named first.
 
     Equally likely candidates share their ranks, and are named first with equal chances.

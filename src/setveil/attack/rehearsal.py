@@ -22,14 +22,10 @@ from setveil.core.table import TransactionTable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
+    from setveil.core.arrays import BoolArray, FloatArray
     from setveil.relatedness.base import Relatedness
     from setveil.release.base import Anonymization
     from setveil.release.set_generalized import SetGeneralizedRelease
-
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
 
 
 ENOUGH = 10
@@ -59,14 +55,14 @@ class Described:
     """
 
     cells: CellRows
-    features: Floats
+    features: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rehearsed(Described):
     """A shadow table: cells of which the truth is known."""
 
-    truth: Bools
+    truth: BoolArray
 
 
 def described(
@@ -95,9 +91,9 @@ def described(
     ]
 
 
-def _features(table: CellRows, contexts: Contexts, evidence: Evidence) -> Floats:
+def _features(table: CellRows, contexts: Contexts, evidence: Evidence) -> FloatArray:
     rows, columns = table.shape
-    found: list[Floats] = []
+    found: list[FloatArray] = []
     for _, cells in sorted(evidence.about(table, contexts).items()):
         found += [cells, cells - cells.mean(axis=1, keepdims=True), double_centred(cells)]
     found += [values[None, :] for _, values in sorted(evidence.columns(table.members).items())]

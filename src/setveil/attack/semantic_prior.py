@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from setveil.attack.pieces import Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
-    from setveil.attack.term_evidence import Floats
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
 
@@ -253,7 +252,7 @@ def _task(pool: Pool, low: int, high: int, there: Sequence[tuple[str, int]]) -> 
 
 
 def _best_rows(
-    chances: Floats, values: Int64Array, copies: int, rng: np.random.Generator
+    chances: FloatArray, values: Int64Array, copies: int, rng: np.random.Generator
 ) -> list[Int64Array]:
     """Return for each term the rows it is attached to."""
     chances = np.maximum(chances, np.finfo(np.float64).tiny)
@@ -275,10 +274,10 @@ class Learned:
         Of the evidence that it was learned from.
     """
 
-    weights: Floats
-    deviations: Floats
+    weights: FloatArray
+    deviations: FloatArray
 
-    def fit(self, task: Task, cluster: Cluster, evidence: TermEvidence) -> Floats:
+    def fit(self, task: Task, cluster: Cluster, evidence: TermEvidence) -> FloatArray:
         """Return how well each term fits each anchor, as log-odds."""
         shape = (len(task.terms), len(task.anchors))
         names = sorted({term for anchor in task.anchors for term in anchor})
@@ -379,8 +378,8 @@ def learn(
 
 
 def hidden_terms(
-    chunk: Chunk, terms: Sequence[str], pairs: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    chunk: Chunk, terms: Sequence[str], pairs: FloatArray
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Return the evidence for each sub-record and term while the term is hidden, and the truth.
 
     A sub-record that has nothing else is left out.

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from setveil.attack.evidence import CellTables
     from setveil.attack.rehearsal import Described, Method, Rehearsed
+    from setveil.core.arrays import FloatArray
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
-    Floats = npt.NDArray[np.float64]
     Progress = Callable[[str, int, int], None]
 
 RUNS = 20
@@ -205,7 +205,7 @@ class Learned:
     """
 
     model: Logistic
-    crowding: Floats
+    crowding: FloatArray
     calibration: BetaCalibration
     seed: int
 
@@ -218,7 +218,7 @@ class Learned:
         """
         seed = int(rng.integers(2**31))
         fold = rng.permutation(len(seen)) % FOLDS
-        logits: list[Floats] = [np.empty(0)] * len(seen)
+        logits: list[FloatArray] = [np.empty(0)] * len(seen)
         for number in range(FOLDS):
             others = [table for table, own in zip(seen, fold, strict=True) if own != number]
             places = np.flatnonzero(fold == number).tolist()
@@ -239,7 +239,7 @@ class Learned:
             seed=seed,
         )
 
-    def added(self, tables: Sequence[Described]) -> list[Floats]:
+    def added(self, tables: Sequence[Described]) -> list[FloatArray]:
         """Return for each cell of each table the chance that it was added."""
         return [
             1.0
@@ -270,5 +270,5 @@ def _cells_of_others(table: Rehearsed, members: Collection[str]) -> npt.NDArray[
     return np.broadcast_to(columns, table.cells.shape).ravel()
 
 
-def _logits(model: Logistic, table: Described) -> Floats:
+def _logits(model: Logistic, table: Described) -> FloatArray:
     return model.logits(table.features).reshape(table.cells.shape)

@@ -14,7 +14,8 @@ from setveil.core.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Floats = npt.NDArray[np.float64]
+    from setveil.core.arrays import FloatArray
+
 
 METHODS = ("spectral", "bayes")
 """Ways to filter, by name."""
@@ -69,9 +70,9 @@ class Spectrum:
     """
 
     rows: int
-    mean: Floats
-    covariance: Floats
-    deviations: Floats
+    mean: FloatArray
+    covariance: FloatArray
+    deviations: FloatArray
 
     @classmethod
     def of(cls, blocks: Iterable[npt.ArrayLike], deviations: npt.ArrayLike) -> Spectrum:
@@ -84,7 +85,7 @@ class Spectrum:
             )
         rows, total = 0, np.zeros(len(noise))
         cross = np.zeros((len(noise), len(noise)))
-        shift: Floats | None = None
+        shift: FloatArray | None = None
         for each in blocks:
             block = np.asarray(each, dtype=np.float64)
             if block.ndim != 2 or block.shape[1] != len(noise):
@@ -110,7 +111,7 @@ class Spectrum:
         return cls(rows=rows, mean=shift + centre, covariance=covariance, deviations=noise)
 
     @cached_property
-    def _eigen(self) -> tuple[Floats, Floats]:
+    def _eigen(self) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues in units of the noise, greatest first, and their vectors as columns."""
         values, vectors = np.linalg.eigh(
             self.covariance / np.outer(self.deviations, self.deviations)
@@ -118,7 +119,7 @@ class Spectrum:
         return values[::-1], vectors[:, ::-1]
 
     @property
-    def eigenvalues(self) -> Floats:
+    def eigenvalues(self) -> FloatArray:
         """The variances along the principal components, in units of the noise."""
         return self._eigen[0]
 
@@ -145,7 +146,7 @@ class Spectrum:
         width = (n + p) * (1 / n + 1 / p) ** (1 / 3)
         return bool(largest * self.rows > (n + p) ** 2 + TRACY_WIDOM * width)
 
-    def filter(self, method: str = "spectral", components: int | None = None) -> Floats:
+    def filter(self, method: str = "spectral", components: int | None = None) -> FloatArray:
         """Return the matrix that filtered values are made with: ``mean + (y - mean) @ matrix``.
 
         Parameters
@@ -181,14 +182,14 @@ class Spectrum:
         unscaled = (vectors * weights) @ vectors.T
         return unscaled * self.deviations[None, :] / self.deviations[:, None]
 
-    def alone(self) -> Floats:
+    def alone(self) -> FloatArray:
         """Return by how much each column shrinks towards its mean when taken for itself."""
         variance, noise = np.diag(self.covariance), self.deviations**2
         return np.maximum(variance - noise, 0) / np.maximum(variance, noise)
 
-    def apply(self, values: npt.ArrayLike, matrix: Floats) -> Floats:
+    def apply(self, values: npt.ArrayLike, matrix: FloatArray) -> FloatArray:
         """Return the filtered values."""
-        shown: Floats = np.asarray(values, dtype=np.float64)
+        shown: FloatArray = np.asarray(values, dtype=np.float64)
         return self.mean + (shown - self.mean) @ matrix
 
     def notes(self, method: str, components: int | None = None) -> tuple[str, ...]:

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import FloatArray, Int64Array, kept_offsets, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.params import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
-Floats = npt.NDArray[np.float64]
 
 BLOCK = 2_000_000
 """Distances that are averaged at once."""
@@ -63,7 +62,7 @@ def targets(release: SetGeneralizedRelease) -> tuple[Target, ...]:
     offsets, items = release.records
     record_of = np.repeat(np.arange(len(release), dtype=np.int64), np.diff(offsets))
     order = np.argsort(items, kind="stable")
-    cuts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=len(release.groups)))])
+    cuts = offsets_of(np.bincount(items, minlength=len(release.groups)))
     return tuple(
         Target(
             group=group,
@@ -107,7 +106,7 @@ class Contexts:
         number = np.cumsum(release.is_trivial) - 1
         return cls(
             names=tuple(group[0] for group in release.groups if len(group) == 1),
-            offsets=np.concatenate([[0], np.cumsum(clear)])[offsets],
+            offsets=kept_offsets(offsets, clear),
             items=number[items[clear]].astype(np.int64),
         )
 
@@ -138,7 +137,7 @@ class Contexts:
         giver = np.arange(len(self), dtype=np.int64)
         giver[order] = np.roll(order, 1)  # one circle: nobody keeps their own
         lengths = np.diff(self.offsets)[giver]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        offsets = offsets_of(lengths)
         within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
         items = self.items[np.repeat(self.offsets[giver], lengths) + within]
         return Contexts(names=self.names, offsets=offsets, items=items)
@@ -166,7 +165,7 @@ class DistanceTable:
     members: tuple[str, ...]
     records: Int64Array
     contexts: tuple[Int64Array, ...]
-    distances: Floats
+    distances: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,7 +365,9 @@ def distance_table(
     )
 
 
-def most_informative(places: Sequence[Int64Array], pairs: Floats, most: int) -> list[Int64Array]:
+def most_informative(
+    places: Sequence[Int64Array], pairs: FloatArray, most: int
+) -> list[Int64Array]:
     """Return of each context the items whose distances to the members vary the most.
 
     >>> pairs = np.array([[0.4, 0.5], [0.0, 1.0], [0.3, 0.9]])
@@ -382,7 +383,7 @@ def most_informative(places: Sequence[Int64Array], pairs: Floats, most: int) -> 
     return [np.sort(own[np.argsort(rank[own])[:most]]) for own in places]
 
 
-def _means(places: Sequence[Int64Array], pairs: Floats) -> Floats:
+def _means(places: Sequence[Int64Array], pairs: FloatArray) -> FloatArray:
     """Return for each context the mean of its items' distances; NaN where there is none."""
     there = np.isfinite(pairs)
     filled = np.where(there, pairs, 0.0)

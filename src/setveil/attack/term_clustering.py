@@ -9,15 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.attack.evidence import double_centred
 
 if TYPE_CHECKING:
-    from setveil.core.table import Int64Array
-
-
-Floats = npt.NDArray[np.float64]
+    from setveil.core.arrays import FloatArray, Int64Array
 
 STEPS = 30
 SWEEPS = 10
@@ -29,7 +25,7 @@ LEVEL = 1e-9
 """Deviation below which a table says nothing."""
 
 
-def likeness(pairs: Floats) -> Floats:
+def likeness(pairs: FloatArray) -> FloatArray:
     """Return how like terms are, as one table with deviation of about 1.
 
     Each kind of evidence is double-centred and scaled, and all are averaged: what is worth
@@ -62,8 +58,13 @@ def likeness(pairs: Floats) -> Floats:
 
 
 def clustered(
-    fit: Floats, alike: Floats, strength: float, rng: np.random.Generator, *, starts: int = 1
-) -> Floats:
+    fit: FloatArray,
+    alike: FloatArray,
+    strength: float,
+    rng: np.random.Generator,
+    *,
+    starts: int = 1,
+) -> FloatArray:
     """Return for each term the chances of the rows.
 
     Parameters
@@ -94,8 +95,8 @@ def clustered(
 
 
 def _run(
-    fit: Floats, alike: Floats, strength: float, rng: np.random.Generator
-) -> tuple[float, Floats]:
+    fit: FloatArray, alike: FloatArray, strength: float, rng: np.random.Generator
+) -> tuple[float, FloatArray]:
     """Return how good a solution is (its negative free energy), and the solution."""
     terms, rows = fit.shape
     pull = strength * rows / terms
@@ -109,21 +110,21 @@ def _run(
     return float(gain - (chances * np.log(np.maximum(chances, LEAST))).sum()), chances
 
 
-def balanced(logits: Floats) -> Floats:
+def balanced(logits: FloatArray) -> FloatArray:
     """Return chances that sum to 1 for each term, and to about the same for each row (Sinkhorn).
 
     >>> balanced(np.log([[1.0, 3.0], [1.0, 3.0]])).round(3).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
     terms, rows = logits.shape
-    chances: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances: FloatArray = np.exp(logits - logits.max(axis=1, keepdims=True))
     for _ in range(SWEEPS):
         chances *= terms / rows / np.maximum(chances.sum(axis=0, keepdims=True), LEAST)
         chances /= np.maximum(chances.sum(axis=1, keepdims=True), LEAST)
     return chances
 
 
-def shared_out(chances: Floats) -> Int64Array:
+def shared_out(chances: FloatArray) -> Int64Array:
     """Return a row for each term, by the greatest chances, with no row above its equal share.
 
     >>> shared_out(np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]])).tolist()

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.core.table import TransactionTable
 from setveil.relatedness.base import Combined, Counts
@@ -22,12 +21,10 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
+    from setveil.core.arrays import BoolArray, FloatArray
     from setveil.io.embeddings import Vectors
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import Cluster, DisassociatedRelease
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,8 +32,8 @@ class Directions:
     """Unit vectors of a release's terms, after the mean over all of them was taken off."""
 
     number: Mapping[str, int]
-    units: Floats
-    known: Bools
+    units: FloatArray
+    known: BoolArray
 
     @classmethod
     def of(cls, vectors: Vectors, terms: Sequence[str]) -> Directions:
@@ -56,7 +53,7 @@ class Directions:
         units = np.where(known[:, None], rows / np.where(known, lengths, 1)[:, None], 0)
         return cls(number={term: i for i, term in enumerate(terms)}, units=units, known=known)
 
-    def cosines(self, rows: Sequence[str], columns: Sequence[str]) -> Floats:
+    def cosines(self, rows: Sequence[str], columns: Sequence[str]) -> FloatArray:
         """Return the cosine of each row term and column term; NaN where one is unknown."""
         down, across = (
             np.array([self.number[term] for term in terms], dtype=np.int64)
@@ -137,7 +134,7 @@ class TermEvidence:
             "clusters.pmi",
         )
 
-    def pairs(self, cluster: Cluster, rows: Sequence[str], columns: Sequence[str]) -> Floats:
+    def pairs(self, cluster: Cluster, rows: Sequence[str], columns: Sequence[str]) -> FloatArray:
         """Return each kind of evidence for each pair of a row term and a column term.
 
         All are terms of the cluster. NaN where a source does not know one of them.
@@ -204,7 +201,7 @@ def _shown(cluster: Cluster, terms: Sequence[str]) -> csr_array:
     return csr_array((ones, (there[:, 0], there[:, 1])), shape=(len(terms), len(shown)))
 
 
-def over_anchors(pairs: Floats, holds: Bools, *, hidden: bool = False) -> Floats:
+def over_anchors(pairs: FloatArray, holds: BoolArray, *, hidden: bool = False) -> FloatArray:
     """Return for each row and term the mean evidence over the terms of the row's anchor.
 
     Parameters
@@ -237,7 +234,7 @@ def over_anchors(pairs: Floats, holds: Bools, *, hidden: bool = False) -> Floats
     return np.where(known > 0, sums / np.maximum(known, 1), np.nan)
 
 
-def centred(cells: Floats, weights: Floats) -> Floats:
+def centred(cells: FloatArray, weights: FloatArray) -> FloatArray:
     """Return evidence minus each term's mean over rows, and then each row's mean over terms.
 
     What is left is neither about a term nor about a row, but about the two together. Where
@@ -260,7 +257,7 @@ def centred(cells: Floats, weights: Floats) -> Floats:
     return np.where(np.isfinite(without), without, 0.0)
 
 
-def _means(cells: Floats, weights: Floats, *, axis: int) -> Floats:
+def _means(cells: FloatArray, weights: FloatArray, *, axis: int) -> FloatArray:
     there = np.isfinite(cells) * weights
     sums = (np.where(np.isfinite(cells), cells, 0.0) * weights).sum(axis=axis, keepdims=True)
     total = there.sum(axis=axis, keepdims=True)

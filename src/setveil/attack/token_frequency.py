@@ -16,7 +16,7 @@ from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
     from setveil.release.encoded import EncodedRelease
 
 MARGIN = 1.25

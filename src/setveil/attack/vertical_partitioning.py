@@ -20,6 +20,7 @@ from setveil.attack.pieces import (
 )
 from setveil.attack.prior import COPIES_DOC, reassociated
 from setveil.attack.reassociation import BIBTEX, PAPER
+from setveil.core.arrays import FloatArray, Int64Array, offsets_of
 from setveil.core.errors import ParameterError
 from setveil.core.params import choice, count
 from setveil.core.registry import register
@@ -28,10 +29,8 @@ from setveil.kernels.vertical_partition import TERM_CHUNK, vertical_partition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from setveil.attack.piece_scores import Floats
     from setveil.attack.pieces import Piece, Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
-    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -214,7 +213,7 @@ class Combination(NamedTuple):
 
 def combined(
     pool: Pool,
-    scores: Sequence[Floats],
+    scores: Sequence[FloatArray],
     rng: np.random.Generator,
     *,
     k: int,
@@ -292,7 +291,7 @@ class Way(NamedTuple):
 
 def _ways(
     pieces: Sequence[Piece],
-    table: Floats,
+    table: FloatArray,
     contents: Sequence[frozenset[str]],
     rng: np.random.Generator,
 ) -> Iterator[Way]:
@@ -332,7 +331,7 @@ def parted(records: Sequence[frozenset[str]], k: int, m: int) -> set[frozenset[s
     names = sorted(frozenset[str]().union(*records))
     number = {name: i for i, name in enumerate(names)}
     rows = [sorted(number[name] for name in record) for record in records]
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    offsets = offsets_of([len(row) for row in rows])
     items = np.array([item for row in rows for item in row], dtype=np.int32)
     terms, chunk = vertical_partition(offsets, items, len(names), k, m)
     if (chunk == TERM_CHUNK).any():

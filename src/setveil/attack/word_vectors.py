@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.core.table import take_rows
 
@@ -15,12 +14,10 @@ if TYPE_CHECKING:
 
     from setveil.attack.evidence import CellRows
     from setveil.attack.tables import Contexts
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import BoolArray, FloatArray, Int64Array
     from setveil.io.embeddings import Vectors
     from setveil.release.set_generalized import SetGeneralizedRelease
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 BEST = 3
 """How many items of a context the strongest evidence is averaged over."""
@@ -88,10 +85,10 @@ class TermVectors:
     """
 
     number: Mapping[str, int]
-    directions: Floats
-    known: Bools
-    weights: Floats
-    form: Floats | None = None
+    directions: FloatArray
+    known: BoolArray
+    weights: FloatArray
+    form: FloatArray | None = None
 
     @classmethod
     def of(cls, vectors: Vectors, release: Shown) -> TermVectors:
@@ -116,7 +113,7 @@ class TermVectors:
             weights=weights,
         )
 
-    def about(self, table: CellRows, contexts: Contexts) -> dict[str, Floats]:
+    def about(self, table: CellRows, contexts: Contexts) -> dict[str, FloatArray]:
         """Return the evidence about each cell of a table; NaN where there is none."""
         members = self._numbers(table.members)
         towards = self.directions[members]
@@ -138,7 +135,7 @@ class TermVectors:
                 cells["form"][row] = centre @ self.form @ towards.T
         return {name: np.where(self.known[members], each, np.nan) for name, each in cells.items()}
 
-    def knows(self, terms: Sequence[str]) -> Bools:
+    def knows(self, terms: Sequence[str]) -> BoolArray:
         """Tell for each term of the release whether it has a vector."""
         return np.asarray(self.known[self._numbers(terms)])
 
@@ -182,18 +179,18 @@ class TermVectors:
         scale = np.abs(form).max(initial=0.0)
         return replace(self, form=form / scale if scale > 0 else form)
 
-    def _centre(self, used: Int64Array) -> Floats:
+    def _centre(self, used: Int64Array) -> FloatArray:
         return _unit(self.weights[used] @ self.directions[used])
 
     def _numbers(self, terms: Sequence[str]) -> Int64Array:
         return np.array([self.number[term] for term in terms], dtype=np.int64)
 
 
-def _unit(vector: Floats) -> Floats:
+def _unit(vector: FloatArray) -> FloatArray:
     return np.asarray(_units(vector[None])[0])
 
 
-def _units(vectors: Floats) -> Floats:
+def _units(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1))
 
@@ -203,10 +200,10 @@ def _starts(ascending: Int64Array) -> Int64Array:
     return np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
 
 
-def _ridge(rows: Floats) -> Floats:
+def _ridge(rows: FloatArray) -> FloatArray:
     """Return the inverse of the rows' matrix of products, with a ridge."""
     products = rows.T @ rows / max(1, len(rows))
     size = len(products)
     ridge = RIDGE * np.trace(products) / max(1, size)
-    inverse: Floats = np.linalg.pinv(products + ridge * np.eye(size), hermitian=True)
+    inverse: FloatArray = np.linalg.pinv(products + ridge * np.eye(size), hermitian=True)
     return inverse

@@ -11,6 +11,7 @@ import numpy as np
 
 from setveil.attack.linkage import TIE
 from setveil.audit.run import UTILITY, utility_in_words
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import NotApplicable
 from setveil.core.params import main_param, params_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from setveil.audit.run import Run
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.account import Account
     from setveil.release.base import Matches
 
@@ -254,7 +255,7 @@ def invent_record(
 def _is_real(table: TransactionTable, items: Int64Array) -> bool:
     """Tell whether some record of a table has exactly these items."""
     offsets, held = distinct_in_rows(table.offsets, table.items)
-    met = np.concatenate([[0], np.cumsum(np.isin(held, items))])
+    met = offsets_of(np.isin(held, items))
     same = (np.diff(met[offsets]) == len(items)) & (np.diff(offsets) == len(items))
     return bool(same.any())
 

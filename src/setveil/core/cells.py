@@ -11,7 +11,8 @@ from setveil.core.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
 
 
 def record_cells(

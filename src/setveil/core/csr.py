@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.table import AT_ONCE
-
-if TYPE_CHECKING:
-    from setveil.core.table import Int32Array, Int64Array
 
 Signs = npt.NDArray[np.int8]
 
@@ -105,4 +101,4 @@ def distinct_in_rows(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array
     fresh[starts[starts < len(items)]] = True
     if fresh.all():
         return offsets, items
-    return np.concatenate([[0], np.cumsum(fresh)])[offsets], items[fresh]
+    return kept_offsets(offsets, fresh), items[fresh]

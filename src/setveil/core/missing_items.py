@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import kept_offsets
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.spelling import Spellings
 from setveil.core.table import TransactionTable, Vocabulary
@@ -419,7 +420,7 @@ def without_items(table: TransactionTable, items: Iterable[str]) -> TransactionT
     kept = stays[table.items] if len(table.items) else np.zeros(0, dtype=bool)
     place = np.cumsum(stays, dtype=np.int64) - 1
     return TransactionTable(
-        offsets=np.concatenate([[0], np.cumsum(kept)])[table.offsets],
+        offsets=kept_offsets(table.offsets, kept),
         items=place[table.items[kept]].astype(np.int32),
         vocabulary=Vocabulary(names=tuple(n for n in table.vocabulary.names if n not in gone)),
         reading=table.reading,

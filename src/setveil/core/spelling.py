@@ -22,7 +22,8 @@ from setveil.core.words import is_hidden
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
+
 
 PUNCTUATION = ".,;:!?"
 WORDS = re.compile(r"[^\W_]+")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.notebook import html_of_records
 from setveil.core.threads import THREADS, map_ahead
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from setveil.io.read_report import ReadReport
 
-Int32Array = npt.NDArray[np.int32]
-Int64Array = npt.NDArray[np.int64]
 Frame: TypeAlias = Any
 """A frame of polars, pandas or pyarrow: three libraries, none of them imported here."""
 
@@ -89,18 +88,6 @@ def frozen(array: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:
     return view
 
 
-def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
-    """Return where rows of these lengths begin, and where the last one ends.
-
-    >>> offsets_of([2, 0, 3]).tolist()
-    [0, 2, 2, 5]
-    """
-    sizes = np.asarray(lengths, dtype=np.int64)
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
-
-
 def canonical_order(offsets: Int64Array, items: Int32Array) -> Int64Array:
     """Return the order that sorts rows by length descending, then by their item numbers.
 
@@ -134,8 +121,7 @@ def take_rows(
 ) -> tuple[Int64Array, npt.NDArray[Any]]:
     """Return the rows `order` of a compressed row structure, in that order."""
     lengths = np.diff(offsets)[order]
-    taken = np.zeros(len(order) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=taken[1:])
+    taken = offsets_of(lengths)
     found = np.empty(taken[-1], dtype=items.dtype)
     first = 0
     while first < len(order):
@@ -280,8 +266,7 @@ class TransactionTable:
                     )
                 flat.append(numbers.setdefault(name, len(numbers)))
             lengths.append(len(flat) - before)
-        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = offsets_of(lengths)
         return cls.from_csr(offsets, np.array(flat, dtype=np.int64), list(numbers), bags=bags)
 
     @classmethod

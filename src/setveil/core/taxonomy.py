@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int32Array
+    from setveil.core.arrays import Int32Array
     from setveil.io.embeddings import Vectors
     from setveil.io.wordnet import WordNet
 

@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.core.params import is_whole
-from setveil.core.table import Int32Array, Int64Array, frozen
+from setveil.core.table import frozen
 from setveil.core.words import fresh_id, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from setveil.core.arrays import Int32Array, Int64Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,7 +11,7 @@ from setveil.guarantee.joint_clusters import Joint, closed_places, keeps_itself
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 PAIRS = 20_000_000

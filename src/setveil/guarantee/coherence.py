@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.literature import XU_2008
 from setveil.core.params import count, share
 from setveil.core.quantities import share_as_json
@@ -19,7 +20,7 @@ from setveil.guarantee.shown_items import shown_items
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.guarantee.shown_items import ShownItems
     from setveil.release.base import Release
     from setveil.release.views import PublishedRows
@@ -296,7 +297,7 @@ def _renumbered(rows: PublishedRows, numbers: Int64Array) -> tuple[Int64Array, I
     width = np.int64(max(len(numbers), 1))
     record = np.repeat(np.arange(len(rows), dtype=np.int64), rows.lengths)
     keys = np.sort(record[own >= 0] * width + own[own >= 0])
-    offsets = np.concatenate([[0], np.cumsum(own >= 0)])[rows.offsets]
+    offsets = kept_offsets(rows.offsets, own >= 0)
     return offsets.astype(np.int64), (keys % width).astype(np.int32)
 
 

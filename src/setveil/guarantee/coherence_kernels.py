@@ -17,7 +17,7 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
 
 SIZE, FOUND, SETS, STEPS = range(4)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import NotApplicable
 from setveil.core.literature import TERROVITIS_2012
 from setveil.core.params import count
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int64Array
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -323,7 +323,7 @@ def rows_by_chunk(
     offsets = release.row_offsets
     if kept is not None:
         keys = keys[np.repeat(kept[release.chunk_of_row], lengths)]
-        offsets = np.concatenate([[0], np.cumsum(lengths[kept[release.chunk_of_row]])])
+        offsets = offsets_of(lengths[kept[release.chunk_of_row]])
         chunk, item = chunk[kept[chunk]], item[kept[chunk]]
     names = release.vocabulary.names
     return PublishedRows(

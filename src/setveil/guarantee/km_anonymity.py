@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.csr import neighbour_order
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.params import count
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Release
     from setveil.release.views import PublishedRows
 
@@ -351,7 +352,7 @@ class Ranked:
             supports=supports[numbers],
             items=items,
             ends=np.repeat(rows.offsets[1:], rows.lengths),
-            occurrence_offsets=np.concatenate([[0], np.cumsum(supports[numbers])]),
+            occurrence_offsets=offsets_of(supports[numbers]),
             occurrences=np.argsort(items, kind="stable"),
         )
 
@@ -478,7 +479,7 @@ def without_twins(rows: PublishedRows, ranked: Ranked) -> PublishedRows | None:
     keep = np.ones(len(rows.names), dtype=bool)
     keep[ranked.numbers[order[1:][same]]] = False
     left = keep[rows.items]
-    offsets = np.concatenate([[0], np.cumsum(left)])[rows.offsets]
+    offsets = kept_offsets(rows.offsets, left)
     return replace(rows, offsets=offsets, items=rows.items[left])
 
 

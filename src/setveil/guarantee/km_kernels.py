@@ -17,7 +17,7 @@ from setveil.kernels.compiling import compiled
 from setveil.kernels.rows import ensure_room
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import FloatArray, Int32Array, Int64Array
+    from setveil.core.arrays import FloatArray, Int32Array, Int64Array
 
 FOUND, STEPS, SETS = range(3)
 LENGTH, ITEM, START, END, SUPPORT, FRAME = range(6)

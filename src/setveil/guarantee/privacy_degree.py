@@ -20,7 +20,7 @@ from setveil.release.grouped import fair_deal
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.release.base import Release
     from setveil.release.grouped import GroupedRelease
 

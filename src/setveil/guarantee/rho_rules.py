@@ -43,7 +43,7 @@ from setveil.release.views import published_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from setveil.kernels.types import BoolArray, Int32Array, Int64Array
+    from setveil.core.arrays import BoolArray, Int32Array, Int64Array
     from setveil.release.views import PublishedRows
 
 

@@ -22,7 +22,8 @@ from setveil.guarantee.disassociated import PIECES, Disassociated, chunks_of, na
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.guarantee.joint_clusters import Narrowed
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease

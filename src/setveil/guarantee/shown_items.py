@@ -14,7 +14,7 @@ from setveil.release.views import PublishedRows, published_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
     from setveil.release.base import Release
     from setveil.release.views import Standing
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 

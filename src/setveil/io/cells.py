@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.errors import ParameterError
 from setveil.core.table import (
     COMPILED,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from setveil.core.errors import Problems
-    from setveil.core.table import Int32Array, Int64Array
 
 PLAIN_LIMIT = 1 << 20  # bytes that plain Python reads before numba is even imported
 BLOCK = 1 << 18  # bytes that a loop reads at once: few enough to stay in the processor's cache
@@ -69,8 +69,7 @@ class TextPool:
     def of(cls, texts: Iterable[str]) -> TextPool:
         """Return a pool of different texts, the first of which is empty."""
         parts = [text.encode() for text in texts]
-        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
-        np.cumsum([len(part) for part in parts], out=offsets[1:])
+        offsets = offsets_of([len(part) for part in parts])
         return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets)
 
     def __len__(self) -> int:
@@ -293,7 +292,7 @@ def _table_of(
     if len(codes) < COMPILED:
         ranks = rank[codes]
         filled = ranks >= 0
-        offsets = np.concatenate([[0], np.cumsum(filled)])[offsets]
+        offsets = kept_offsets(offsets, filled)
         table = TransactionTable.from_csr(offsets, ranks[filled], names)
         return Collected(table=table, duplicates=int(filled.sum()) - len(table.items))
     given = int(np.count_nonzero(used[codes]))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setveil.core.arrays import offsets_of
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.spelling import spelling_key, tidy
 from setveil.core.table import TransactionTable
@@ -122,8 +123,7 @@ def _frequent(table: TransactionTable, least: int, said: list[str]) -> Transacti
         f"{'was' if n == 1 else 'were'} left out, {lost:,} occurrence{'s' * (lost != 1)} in all."
     )
     record_of = np.repeat(np.arange(len(table)), table.lengths)[kept]
-    offsets = np.zeros(len(table) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(record_of, minlength=len(table)), out=offsets[1:])
+    offsets = offsets_of(np.bincount(record_of, minlength=len(table)))
     number = np.cumsum(keep) - 1
     names = [
         name for name, stays in zip(table.vocabulary.names, keep.tolist(), strict=True) if stays

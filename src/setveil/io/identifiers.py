@@ -43,15 +43,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import BoolArray, Int64Array
+    from setveil.core.table import TransactionTable
 
-
-BoolArray = npt.NDArray[np.bool_]
 
 PERSON_NAMES = "person names"
 EMAILS = "e-mail addresses"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.errors import InputError
-from setveil.core.table import Collected, Int32Array, Int64Array, RowCollector, TransactionTable
+from setveil.core.table import Collected, RowCollector, TransactionTable
 from setveil.core.threads import THREADS, map_ahead
 from setveil.core.untrusted import TABLE_LIMIT, check_size, json_memory
 from setveil.io.sources import BOM, HEAD, Source, block_lines
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.errors import Problems
 
 EXPECTED = 'write one array of texts per line, or one object such as {"items": ["a", "b"]}'

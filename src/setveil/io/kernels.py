@@ -28,7 +28,8 @@ from setveil.kernels.compiling import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.kernels.types import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
+
 
 ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)

@@ -15,21 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.table import (
-    Collected,
-    Int32Array,
-    Int64Array,
-    RowCollector,
-    TransactionTable,
-    Vocabulary,
-    ranked_rows,
-)
+from setveil.core.table import Collected, RowCollector, TransactionTable, Vocabulary, ranked_rows
 from setveil.core.threads import map_ahead
 from setveil.io.sources import Source, block_lines, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.errors import Problems
     from setveil.io.sources import Source
 

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.arrays import BoolArray, Int32Array, Int64Array
     from setveil.core.errors import Problems
-    from setveil.core.table import Int32Array, Int64Array
     from setveil.io.layout import Layout
 
-    BoolArray = npt.NDArray[np.bool_]
     Texts = Callable[[npt.ArrayLike], list[str]]
 
 MISSING = frozenset(

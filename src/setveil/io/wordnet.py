@@ -13,7 +13,7 @@ import numpy.typing as npt
 from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.core.files import keep_arrays, load_arrays
 from setveil.core.missing_items import FIX, check_missing, complete
-from setveil.core.table import Int32Array, Int64Array, frozen
+from setveil.core.table import frozen
 from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import counted, fresh_id
 from setveil.io.wordnet_files import Nouns, content_key, find_place, parse, read_files
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
+    from setveil.core.arrays import FloatArray, Int32Array, Int64Array
     from setveil.core.missing_items import MissingReport
     from setveil.io.embeddings import Vectors
 
-FloatArray = npt.NDArray[np.float64]
 
 CACHE_VERSION = 1
 PLURALS = (

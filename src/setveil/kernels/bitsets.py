@@ -14,7 +14,7 @@ from setveil.kernels.compiling import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.kernels.types import Int32Array, SignArray
+    from setveil.core.arrays import Int32Array, SignArray
 
 
 def _lowest_bit(_typing: Any, _word: Any) -> tuple[Any, Callable[..., Any]]:

@@ -10,7 +10,7 @@ from setveil.kernels.bitsets import lowest_bit
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array, Weights
+    from setveil.core.arrays import Int32Array, Int64Array, Weights
 
 _ONE = np.uint64(1)
 _SIX, _TWELVE, _EIGHTEEN = np.uint64(6), np.uint64(12), np.uint64(18)

@@ -15,7 +15,7 @@ from setveil.kernels.bitsets import ones
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array, SignArray
+    from setveil.core.arrays import Int32Array, Int64Array, SignArray
 
 TERM_CHUNK = -1
 """The number of the chunk of items that stand alone."""

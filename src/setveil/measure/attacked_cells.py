@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from setveil.attack.elimination_guess import EliminationGuess, TableGuess
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import BoolArray, FloatArray, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.set_generalized import SetGeneralizedRelease
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,10 +49,10 @@ class AttackedCells:
 
     table: Int64Array
     record: Int64Array
-    added: Bools
-    eliminated: Bools
-    scores: Floats
-    probabilities: Floats | None
+    added: BoolArray
+    eliminated: BoolArray
+    scores: FloatArray
+    probabilities: FloatArray | None
     share: float | None
 
     @classmethod
@@ -110,12 +108,12 @@ def _joined(parts: Iterable[npt.NDArray[Any]], kind: type) -> npt.NDArray[Any]:
     return np.concatenate([np.empty(0, dtype=kind), *(part.ravel() for part in parts)])
 
 
-def _hidden(release: SetGeneralizedRelease) -> Bools:
+def _hidden(release: SetGeneralizedRelease) -> BoolArray:
     """Return for each item of each record whether it is a generalized one of several members."""
     return np.asarray(~release.is_trivial[release.items])
 
 
-def _held(table: TableGuess, original: TransactionTable) -> Bools:
+def _held(table: TableGuess, original: TransactionTable) -> BoolArray:
     """Return for each cell whether the record held the member; records in the release's order."""
     column = np.full(original.n_items, -1, dtype=np.int64)
     for place, member in enumerate(table.members):

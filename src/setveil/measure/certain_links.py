@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.chunk_certainty import ChunkCertainty
     from setveil.release.disassociated import DisassociatedRelease
@@ -100,7 +101,7 @@ def _linked_by_two(
     lengths = np.where(done, 0, np.diff(offsets))
     pairs_of = lengths * (lengths - 1) // 2
     kept = items[np.repeat(~done, np.diff(offsets))]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = offsets_of(lengths)
     linked = np.zeros(len(lengths), dtype=bool)
     for first, last in _batches(pairs_of):
         part = kept[starts[first] : starts[last]]
@@ -134,4 +135,4 @@ def _published_rows(
     gone = [r * width + number[name] for r, name in key.removed if name in number]
     held = held[~np.isin(held, np.array(gone, dtype=np.int64))]
     lengths = np.bincount(held // width, minlength=len(original))
-    return np.concatenate([[0], np.cumsum(lengths)]), (held % width).astype(np.int32)
+    return offsets_of(lengths), (held % width).astype(np.int32)

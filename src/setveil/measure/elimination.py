@@ -8,7 +8,7 @@ import numpy as np
 
 from setveil.attack.elimination import eliminate_above
 from setveil.attack.elimination_guess import EliminationGuess
-from setveil.measure.attacked_cells import AttackedCells, Bools, Floats
+from setveil.measure.attacked_cells import AttackedCells
 from setveil.measure.calibration import calibration_error
 from setveil.measure.interval import Rate, clustered_share, linearized
 from setveil.measure.score import score
@@ -17,7 +17,8 @@ from setveil.release.set_generalized import written
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import BoolArray, FloatArray, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
 
     Rates = dict[str, Rate | None]
@@ -98,17 +99,17 @@ class Counts(NamedTuple):
         All cells.
     """
 
-    found: Floats
-    eliminated: Floats
-    added: Floats
-    cells: Floats
+    found: FloatArray
+    eliminated: FloatArray
+    added: FloatArray
+    cells: FloatArray
 
 
-def _counts(cells: AttackedCells, eliminated: Bools) -> Counts:
+def _counts(cells: AttackedCells, eliminated: BoolArray) -> Counts:
     return _counted(cells.table, cells.added, eliminated, cells.tables)
 
 
-def _counted(where: Int64Array, added: Bools, eliminated: Bools, n: int) -> Counts:
+def _counted(where: Int64Array, added: BoolArray, eliminated: BoolArray, n: int) -> Counts:
     weights = (added & eliminated, eliminated, added, np.ones(len(where)))
     return Counts(*(np.bincount(where, each, n).astype(np.float64) for each in weights))
 
@@ -116,19 +117,19 @@ def _counted(where: Int64Array, added: Bools, eliminated: Bools, n: int) -> Coun
 # Each measure as what is counted and out of how much; F is twice the first over the second.
 
 
-def _precision(c: Counts) -> tuple[Floats, Floats]:
+def _precision(c: Counts) -> tuple[FloatArray, FloatArray]:
     return c.found, c.eliminated
 
 
-def _recall(c: Counts) -> tuple[Floats, Floats]:
+def _recall(c: Counts) -> tuple[FloatArray, FloatArray]:
     return c.found, c.added
 
 
-def _f1(c: Counts) -> tuple[Floats, Floats]:
+def _f1(c: Counts) -> tuple[FloatArray, FloatArray]:
     return 2 * c.found, c.eliminated + c.added
 
 
-def _density(c: Counts) -> tuple[Floats, Floats]:
+def _density(c: Counts) -> tuple[FloatArray, FloatArray]:
     return c.cells - c.added, c.cells
 
 
@@ -140,7 +141,7 @@ def _of_kept(c: Counts) -> Counts:
     )
 
 
-MEASURES: dict[str, Callable[[Counts], tuple[Floats, Floats]]] = {
+MEASURES: dict[str, Callable[[Counts], tuple[FloatArray, FloatArray]]] = {
     "kept_f1": lambda c: _f1(_of_kept(c)),
     "kept_precision": lambda c: _precision(_of_kept(c)),
     "kept_recall": lambda c: _recall(_of_kept(c)),

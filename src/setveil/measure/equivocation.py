@@ -13,10 +13,10 @@ from setveil.core.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from setveil.core.arrays import FloatArray
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
-FloatArray = npt.NDArray[np.float64]
 
 SLACK = 1e-12
 """What rounding may add to a difference, as a share of the greatest value."""

@@ -10,15 +10,11 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Float64Array = npt.NDArray[np.float64]
+    from setveil.core.arrays import FloatArray
 
 
 @compiled
-def least_entropy(
-    values: Float64Array, chances: Float64Array, widths: Float64Array
-) -> Float64Array:
+def least_entropy(values: FloatArray, chances: FloatArray, widths: FloatArray) -> FloatArray:
     """Return for each width the least entropy over partitions into runs no wider than that.
 
     `values` ascend, `chances` are above 0. The best partition of the first i values ends with a

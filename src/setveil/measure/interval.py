@@ -43,10 +43,12 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import ParameterError
-from setveil.measure.weighted_units import OWN_SIDE, TAIL, Floats, ends_of_ratio
+from setveil.measure.weighted_units import OWN_SIDE, TAIL, ends_of_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from setveil.core.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +166,7 @@ def clustered_share(
     return _of_units(parts, wholes, bottom=least, top=most)
 
 
-def _is_one_trial_each(parts: Floats, wholes: Floats) -> bool:
+def _is_one_trial_each(parts: FloatArray, wholes: FloatArray) -> bool:
     """Tell whether units of one size are all right or all wrong: then the ends are exact."""
     return bool(
         len(wholes) and (wholes == wholes[0]).all() and ((parts == 0) | (parts == wholes)).all()
@@ -339,7 +341,7 @@ def linearized(
     return Rate(value=value, low=least, high=most, exact=False) if rate is None else rate
 
 
-def _units(*columns: npt.ArrayLike) -> list[Floats]:
+def _units(*columns: npt.ArrayLike) -> list[FloatArray]:
     """Return columns with a number for each unit, or refuse what is no number."""
     arrays = [np.asarray(each, dtype=np.float64) for each in columns]
     if len({each.shape for each in arrays}) > 1 or arrays[0].ndim != 1:
@@ -361,7 +363,7 @@ def _mapped(rate: Rate, change: Callable[[float], float]) -> Rate:
     return Rate(value=value, low=low, high=high, exact=rate.exact)
 
 
-def _of_units(parts: Floats, wholes: Floats, *, bottom: float, top: float) -> Rate | None:
+def _of_units(parts: FloatArray, wholes: FloatArray, *, bottom: float, top: float) -> Rate | None:
     """Return Σ part / Σ whole with its interval; None where there is nothing to divide by."""
     there = (wholes != 0) | (parts != 0)
     if not there.any() or wholes.sum() <= 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.arrays import BoolArray, Int64Array, kept_offsets
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.generalization import tree_for
 
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
     Bits = npt.NDArray[np.uint8]
-    Bools = npt.NDArray[np.bool_]
     Numbers = tuple[int, ...]
     Entries = list[tuple[int, int, Numbers]]
 
@@ -74,7 +74,7 @@ def apart_itemsets(
     k: int,
     *,
     largest: int,
-    related: Callable[[Int64Array], Bools] | None = None,
+    related: Callable[[Int64Array], BoolArray] | None = None,
 ) -> dict[tuple[str, ...], int]:
     """Return the most frequent itemsets as :func:`top_itemsets`, without two related items.
 
@@ -132,7 +132,7 @@ def _mined(
         # All that occurs, where there are fewer items than itemsets are asked for.
         least = int(supports[items[last - 1]]) if last < len(items) or last == k else 1
         held = supports[table.items] >= least
-        ends = np.concatenate([[0], np.cumsum(held)])[table.offsets]
+        ends = kept_offsets(table.offsets, held)
         flat = table.items[held].tolist()
         rows = [flat[a:b] for a, b in pairwise(ends.tolist()) if a < b]
         # Of an item that all rows hold pyfim 6.28 may say nothing: one row holds none of them.
@@ -183,7 +183,7 @@ def _grow(
     supports: Int64Array,
     *,
     largest: int,
-    free: Bools | None,
+    free: BoolArray | None,
 ) -> None:
     """Add the itemsets of two and more items; `items` come by descending support.
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.attack.linkage import Link
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from setveil.core.table import Int64Array, TransactionTable
+from setveil.core.arrays import BoolArray, Int64Array, offsets_of
+from setveil.core.table import TransactionTable
 from setveil.measure.generalization import tree_for
 from setveil.measure.itemsets import LARGEST, TOP, apart_itemsets, share_lost
 from setveil.release.views import leaf_rows
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
-
-    Bools = npt.NDArray[np.bool_]
 
 
 def multilevel_itemset_loss(
@@ -84,12 +82,12 @@ def _top(
     """Return the most frequent sets of nodes, none above another, by their ids."""
     starts, above = _ways(nodes, tree)
     counts = np.diff(starts)[nodes]
-    ends = np.concatenate([[0], np.cumsum(counts)])
+    ends = offsets_of(counts)
     places = np.arange(ends[-1]) - np.repeat(ends[:-1] - starts[nodes], counts)
     table = TransactionTable.from_csr(ends[offsets], above[places], tree.ids)
     node_of = np.array(sorted(range(len(tree)), key=tree.ids.__getitem__), dtype=np.int64)
 
-    def related(items: Int64Array) -> Bools:
+    def related(items: Int64Array) -> BoolArray:
         node = node_of[items]
         below = (node[:, None] <= node) & (node < tree.ends[node][:, None])
         return np.asarray(below | below.T)
@@ -106,4 +104,4 @@ def _ways(nodes: Int64Array, tree: Taxonomy) -> tuple[Int64Array, Int64Array]:
     for v, way in ways.items():
         lengths[v] = len(way)
     flat = [w for v in sorted(ways) for w in ways[v]]
-    return np.concatenate([[0], np.cumsum(lengths)]), np.array(flat, dtype=np.int64)
+    return offsets_of(lengths), np.array(flat, dtype=np.int64)

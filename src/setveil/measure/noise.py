@@ -16,11 +16,11 @@ from setveil.measure.score import score
 from setveil.release.perturbed import posterior_shares
 
 if TYPE_CHECKING:
+    from setveil.core.arrays import FloatArray
     from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
     from setveil.release.perturbed import PerturbedRelease
 
-Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.bool_]
 
 BLOCK = 2_000_000
@@ -231,7 +231,7 @@ def _cells(lined: TransactionTable, names: tuple[str, ...], first: int, last: in
     return held
 
 
-def _root(squares: Floats) -> Rate:
+def _root(squares: FloatArray) -> Rate:
     """Return the root of a mean of squares, which are skewed."""
     rate = mean_error(squares)
     assert rate is not None

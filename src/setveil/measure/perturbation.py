@@ -15,7 +15,8 @@ from setveil.measure.generalization import tree_for
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 

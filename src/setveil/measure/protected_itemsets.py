@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.params import is_whole
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.measure.rebuilt_records import Rebuilt, Terms
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -129,7 +130,7 @@ class ProtectedItemsets:
         numbers = [sorted(self._number[term] for term in row) for row in rows]
         if sum(comb(len(row), self.m) for row in numbers) > MOST:
             raise NotApplicable(f"the rebuilt records hold too many itemsets of {self.m} terms")
-        offsets = np.concatenate([[0], np.cumsum([len(row) for row in numbers])]).astype(np.int64)
+        offsets = offsets_of([len(row) for row in numbers])
         flat = np.array([number for row in numbers for number in row], dtype=np.int64)
         row, keys = self._keys(offsets, flat)
         there = _are_in(keys, self._rare)

@@ -16,7 +16,8 @@ from setveil.measure.interval import Rate, mean_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 

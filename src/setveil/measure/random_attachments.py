@@ -11,17 +11,16 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from setveil.core.arrays import FloatArray
     from setveil.measure.rebuilt_records import Rebuilt
     from setveil.release.disassociated import DisassociatedRelease
-
-Floats = npt.NDArray[np.float64]
 
 
 class Share(NamedTuple):
     """A count and what it is a share of, for each cluster: arrays of the same length."""
 
-    part: Floats
-    whole: Floats
+    part: FloatArray
+    whole: FloatArray
 
 
 class Attachments(NamedTuple):
@@ -43,9 +42,9 @@ class Attachments(NamedTuple):
     """
 
     cluster: npt.NDArray[np.int64]
-    right: Floats
-    by_chance: Floats
-    true: Floats
+    right: FloatArray
+    by_chance: FloatArray
+    true: FloatArray
 
     def of_clusters(self, clusters: int) -> Share:
         """Return what chance gets right in each cluster, and of how many."""
@@ -141,7 +140,7 @@ def _attachments(
 
 def expected_hits(
     rows: npt.ArrayLike, copies: npt.ArrayLike, own: npt.ArrayLike, most: npt.ArrayLike
-) -> Floats:
+) -> FloatArray:
     """Return the mean of min(X, most), where X of `own` rows are among `copies` drawn of `rows`.
 
     >>> expected_hits([3], [1], [2], [1]).round(3).tolist(), expected_hits([4], [2], [2], [1])

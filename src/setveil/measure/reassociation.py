@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.attack.cluster_sample import cluster_chances
 from setveil.attack.reassociation_guess import ReassociationGuess
@@ -23,6 +22,7 @@ from setveil.measure.word_mover import WordMover
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from setveil.core.arrays import FloatArray
     from setveil.core.table import TransactionTable
     from setveil.measure.interval import Rate
     from setveil.measure.word_mover import Distances
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Rates = dict[str, Rate | None]
 
-Floats = npt.NDArray[np.float64]
 
 BASELINES = ("random", "prior")
 """What stands beside every score: see :class:`~setveil.attack.ReassociationGuess`."""
@@ -49,7 +48,7 @@ def score_reassociation(
     k: int | None = None,
     m: int | None = None,
     relatedness: Distances | None = None,
-    weights: Floats | None = None,
+    weights: FloatArray | None = None,
 ) -> dict[str, Rate | None]:
     """Return how right the records are that an attack put together, beside two baselines.
 
@@ -187,8 +186,8 @@ def score_reassociation(
 
 
 def _of_units(
-    guess: ReassociationGuess, release: DisassociatedRelease, weights: Floats | None
-) -> Callable[[Floats], Floats]:
+    guess: ReassociationGuess, release: DisassociatedRelease, weights: FloatArray | None
+) -> Callable[[FloatArray], FloatArray]:
     """Return what turns a figure for each cluster into one for each unit of an interval.
 
     Units are clusters, each with the weight of its people. Of a sample they are draws: a cluster

@@ -15,13 +15,10 @@ from setveil.measure.interval import mean_error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
     from setveil.release.base import Release
     from setveil.release.grouped import GroupedRelease
 
-    Floats = npt.NDArray[np.float64]
 
 CELLS = 4
 """With how many ordinary items a sensitive one is compared, unless told otherwise."""
@@ -203,7 +200,7 @@ class _Cells:
                 "the release cannot come from this original",
                 fix="compare a release with the data it was made from",
             )
-        terms: Floats = actual[met] * np.log(actual[met] / expected[met])
+        terms: FloatArray = actual[met] * np.log(actual[met] / expected[met])
         # Rounding may leave -1e-17 where both are equal.
         return max(float(terms.sum()), 0.0)
 

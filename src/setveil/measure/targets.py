@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.attack.linkage import Linkage, Targets
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InputError
@@ -16,7 +17,7 @@ from setveil.core.params import check_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
 
 TRIES = 20
 """How often an itemset that nobody holds is looked for before a stranger is left out."""
@@ -183,7 +184,7 @@ class _Holders:
         numbers = [names.number(item) for item in hidden if item in names]
         if numbers:
             kept = ~np.isin(items, numbers)
-            offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
+            offsets = kept_offsets(offsets, kept)
             items = items[kept]
         return cls(offsets=offsets, items=items, width=max(table.n_items, 1))
 
@@ -202,7 +203,7 @@ class _Holders:
 
     @cached_property
     def _starts(self) -> Int64Array:
-        return np.concatenate([[0], np.cumsum(self.supports)])
+        return offsets_of(self.supports)
 
     def together(self, items: Int64Array) -> bool:
         """Tell whether any record holds all of these items."""

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import InputError, ParameterError
 from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
 
 # Counting this many itemsets takes half a second and 200 MB; above, we sample.
 COUNTABLE = 2_000_000
@@ -106,9 +107,7 @@ class Records:
             keep = np.ones(len(items), dtype=bool)
             keep[1:] = (items[1:] != items[:-1]) | (rows[1:] != rows[:-1])
             items = items[keep]
-            offsets = np.concatenate(
-                [[0], np.cumsum(np.bincount(rows[keep], minlength=len(table)))]
-            )
+            offsets = offsets_of(np.bincount(rows[keep], minlength=len(table)))
         return cls(offsets=offsets, items=items, width=max(table.n_items, 1))
 
     @cached_property
@@ -134,7 +133,7 @@ class Records:
     @cached_property
     def holder_offsets(self) -> Int64Array:
         """Where each item's holders begin."""
-        return np.concatenate([[0], np.cumsum(self.supports)])
+        return offsets_of(self.supports)
 
     @cached_property
     def holders(self) -> Int64Array:

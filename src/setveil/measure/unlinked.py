@@ -11,7 +11,8 @@ from setveil.core.errors import NotApplicable
 from setveil.measure.interval import clustered_share
 
 if TYPE_CHECKING:
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.measure.interval import Rate
     from setveil.release.base import Key
     from setveil.release.split import SplitRelease

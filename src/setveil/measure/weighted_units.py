@@ -14,7 +14,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Floats = npt.NDArray[np.float64]
+    from setveil.core.arrays import FloatArray
+
 
 TAIL = 0.025
 """Chance of missing the truth at either end."""
@@ -31,7 +32,7 @@ have Clopper–Pearson's interval, with 1/2 that of mid-P. Here either end misse
 
 
 def ends_of_ratio(
-    parts: Floats, wholes: Floats, *, bottom: float, top: float
+    parts: FloatArray, wholes: FloatArray, *, bottom: float, top: float
 ) -> tuple[float, float, float]:
     """Return Σ part / Σ whole and the ends of its 95% interval.
 
@@ -73,7 +74,9 @@ def ends_of_ratio(
     return value, min(ends[-1], value), max(ends[1], value)
 
 
-def _grouped(parts: Floats, wholes: Floats, value: float) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _grouped(
+    parts: FloatArray, wholes: FloatArray, value: float
+) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     """Return the different units and how many there are of each.
 
     Of very many different ones, those whose influence is nearly the same become one.
@@ -122,7 +125,7 @@ def _root(excess: Callable[[float], float], near: float, far: float, *, step: fl
     return (near + far) / 2
 
 
-def chance_above(terms: Floats, copies: npt.NDArray[np.int64]) -> float:
+def chance_above(terms: FloatArray, copies: npt.NDArray[np.int64]) -> float:
     """Return the chance that Σ E·term is above 0, for independent standard exponential E.
 
     A Dirichlet-weighted mean is above t just where Σ E (x - t) is above 0. Lugannani and Rice's

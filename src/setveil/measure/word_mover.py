@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-Floats = npt.NDArray[np.float64]
+    from setveil.core.arrays import FloatArray
 
 
 class Distances(Protocol):
     """Whatever tells how far apart terms are: any source of relatedness."""
 
-    def distances(self, rows: Sequence[str], columns: Sequence[str]) -> Floats:
+    def distances(self, rows: Sequence[str], columns: Sequence[str]) -> FloatArray:
         """Return the distance of each row term to each column term; NaN where there is none."""
         ...
 

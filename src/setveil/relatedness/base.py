@@ -22,11 +22,10 @@ from setveil.core.registry import entries, find
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from setveil.core.arrays import BoolArray, FloatArray
     from setveil.release.base import Release
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 NAMED = 5
 """How many terms a sentence names before it only counts them."""

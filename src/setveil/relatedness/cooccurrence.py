@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from setveil.core.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen, offsets_of
-from setveil.relatedness.base import BoolArray, Counts, FloatArray, IntArray, place_of, refuse_place
+from setveil.core.table import TransactionTable, frozen
+from setveil.relatedness.base import Counts, IntArray, place_of, refuse_place
 from setveil.relatedness.index import CorpusIndex, pair_counts_of
 from setveil.release.views import published_rows
 

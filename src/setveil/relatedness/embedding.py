@@ -23,7 +23,7 @@ from setveil.core.errors import InfeasibleError, ParameterError, SetveilError
 from setveil.core.files import keep_arrays, load_arrays
 from setveil.core.registry import register
 from setveil.io.embeddings import Vectors
-from setveil.relatedness.base import BoolArray, FloatArray, place_of
+from setveil.relatedness.base import place_of
 from setveil.relatedness.index import CorpusIndex
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.arrays import BoolArray, FloatArray
     from setveil.relatedness.base import IntArray
     from setveil.release.base import Release
 

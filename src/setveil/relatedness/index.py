@@ -23,9 +23,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.arrays import offsets_of
 from setveil.core.errors import InputError
 from setveil.core.files import output_file, shown_name
-from setveil.core.table import offsets_of
 from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file, parse_json
 
 if TYPE_CHECKING:

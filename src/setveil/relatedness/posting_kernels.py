@@ -10,7 +10,7 @@ from setveil.kernels.bitsets import ones, set_bits
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array, Weights
+    from setveil.core.arrays import Int32Array, Int64Array, Weights
 
 
 @compiled

@@ -20,7 +20,7 @@ from setveil.io.wordnet import WordNet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.relatedness.base import BoolArray, FloatArray
+    from setveil.core.arrays import BoolArray, FloatArray
     from setveil.release.base import Release
 
 

@@ -19,7 +19,8 @@ from setveil.core.words import join_names, join_parts, number, one_or_many, plur
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
     from setveil.release.generalized import GeneralizedRelease

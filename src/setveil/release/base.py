@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.notebook import ROWS, ShowsRecords, html_of_records
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.core.table import TransactionTable, frozen
 from setveil.release.account import Content
 from setveil.release.export import export_rows
 from setveil.release.views import CertainItems, rows_of_table
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee
     from setveil.release.account import Account, ChangedTerms

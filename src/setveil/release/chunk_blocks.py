@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import ReleaseError
-from setveil.core.table import Int64Array, Vocabulary, take_rows
+from setveil.core.table import Vocabulary, take_rows
 from setveil.release.chunk_order import are_nested, canonical_clusters, chunk_keys, cluster_keys
 from setveil.release.data_file import LabelledRowsBuilder, flat_lists, frames_of_parts, is_in_parts
 from setveil.release.disassociated import DisassociatedRelease, check_sizes
@@ -19,7 +20,6 @@ from setveil.release.disassociated import DisassociatedRelease, check_sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
 
 Numbers = np.ndarray[Any, np.dtype[np.integer[Any]]]
 
@@ -105,7 +105,7 @@ def release_in_parts(data: bytes) -> DisassociatedRelease:
             start += len(flat)
         else:
             items = flat.to_numpy().astype(np.int32)
-        columns[name] = Lists(_offsets(lengths), items)
+        columns[name] = Lists(offsets_of(lengths), items)
     check_blocks(columns)
     return release_of_blocks(columns, named.labels)
 
@@ -118,7 +118,7 @@ def check_blocks(columns: Mapping[str, Lists]) -> None:
     fit = fit and all(np.array_equal(length[one], length[other]) for one, other in CUTS)
     for counted, whole in TOTALS:
         offsets, numbers = columns[counted]
-        sums = np.diff(np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])[offsets])
+        sums = np.diff(offsets_of(numbers)[offsets])
         fit = fit and np.array_equal(sums, length[whole])
     first, last = columns["first"].items, columns["last"].items
     clusters = np.repeat(length["sizes"], length["first"])
@@ -174,9 +174,9 @@ def joined(columns: Mapping[str, Lists]) -> dict[str, Any]:
     chunks = np.concatenate([np.flatnonzero(~shared), np.flatnonzero(shared)])
     lengths = columns["lengths"].items
     chunk_offsets, rows = take_rows(
-        _offsets(columns["rows"].items), np.arange(len(lengths)), chunks
+        offsets_of(columns["rows"].items), np.arange(len(lengths)), chunks
     )
-    row_offsets, items = take_rows(_offsets(lengths), columns["items"].items, rows)
+    row_offsets, items = take_rows(offsets_of(lengths), columns["items"].items, rows)
     return {
         "sizes": columns["sizes"].items,
         "chunk_first": first[chunks],
@@ -184,13 +184,9 @@ def joined(columns: Mapping[str, Lists]) -> dict[str, Any]:
         "chunk_offsets": chunk_offsets,
         "row_offsets": row_offsets,
         "items": items,
-        "term_offsets": _offsets(columns["term_lengths"].items),
+        "term_offsets": offsets_of(columns["term_lengths"].items),
         "terms": columns["terms"].items,
     }
-
-
-def _offsets(lengths: npt.NDArray[np.integer[Any]]) -> Int64Array:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def _block_order(starts: Int64Array, fields: Mapping[str, Any]) -> Int64Array:

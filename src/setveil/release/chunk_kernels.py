@@ -9,7 +9,7 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import BoolArray, Int32Array, Int64Array
+    from setveil.core.arrays import BoolArray, Int32Array, Int64Array
 
 
 class Places(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
 MOST = 0xFFFFFFFF

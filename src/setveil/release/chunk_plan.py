@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.csr import occurring, renumbered
 from setveil.core.errors import ParameterError
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, take_rows
+from setveil.core.table import TransactionTable, Vocabulary, take_rows
 from setveil.release.base import Key
 from setveil.release.chunk_order import (
     canonical_clusters,
@@ -117,7 +118,7 @@ def publish_disassociated(
         sizes=np.array([len(members) for members in records], dtype=np.int64),
         chunk_first=first[chunk_order],
         chunk_last=last[chunk_order],
-        chunk_offsets=np.concatenate([[0], np.cumsum(rows)]),
+        chunk_offsets=offsets_of(rows),
         row_offsets=row_offsets,
         items=renumbered(items, number),
         term_offsets=term_offsets,

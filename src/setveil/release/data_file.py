@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
 
 
 RECORDS_AT_ONCE = 1 << 16

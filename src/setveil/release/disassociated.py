@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.core.words import number, one_or_many, plural
 from setveil.release import chunk_order
 from setveil.release.account import (
@@ -202,7 +203,7 @@ class DisassociatedRelease(Release):
     @cached_property
     def cluster_starts(self) -> Int64Array:
         """Cluster `c` has the record slots ``cluster_starts[c]`` to ``cluster_starts[c + 1]``."""
-        return np.concatenate([[0], np.cumsum(self.sizes)])
+        return offsets_of(self.sizes)
 
     @cached_property
     def chunk_of_row(self) -> Int64Array:
@@ -663,10 +664,10 @@ class DisassociatedRelease(Release):
             sizes=sizes,
             chunk_first=np.concatenate([clusters, shared[::2]]),
             chunk_last=np.concatenate([clusters + 1, shared[1::2]]),
-            chunk_offsets=np.concatenate([[0], np.cumsum(counts)]),
+            chunk_offsets=offsets_of(counts),
             row_offsets=offsets[: n_rows + 1],
             items=items[: offsets[n_rows]],
-            term_offsets=np.concatenate([[0], np.cumsum(lengths)]),
+            term_offsets=offsets_of(lengths),
             terms=items[offsets[n_rows] :],
         )
 
@@ -812,7 +813,7 @@ class _CertainInChunks(CertainItems):
 def _cut_out(offsets: Int64Array, pieces: Iterable[slice]) -> Int64Array:
     """Return the offsets of some pieces of rows, one after the other."""
     lengths = [np.diff(offsets[each.start : each.stop + 1]) for each in pieces]
-    return np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    return offsets_of(np.concatenate(lengths))
 
 
 def _postings(

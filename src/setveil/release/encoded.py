@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.csr import distinct_in_rows, occurring
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.data_file import LabelledRows
     from setveil.release.views import Images, PublishedRows, ShownClasses
@@ -228,7 +228,7 @@ class EncodedRelease(ItemRows):
 
     @cached_property
     def _tags_per_record(self) -> Int64Array:
-        tags = np.concatenate([[0], np.cumsum(~self.readable[self.items])])
+        tags = offsets_of(~self.readable[self.items])
         return np.diff(tags[self.offsets])
 
     def _split(self, itemset: Iterable[str]) -> tuple[list[int], int]:

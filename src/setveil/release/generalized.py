@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.csr import Signs, distinct_in_rows, neighbour_order, occurring
 from setveil.core.errors import InputError, NotApplicable, ParameterError, ReleaseError
-from setveil.core.table import (
-    Int32Array,
-    Int64Array,
-    TransactionTable,
-    canonical_order,
-    frozen,
-    take_rows,
-)
+from setveil.core.table import TransactionTable, canonical_order, frozen, take_rows
 from setveil.core.words import kept, number, plural
 from setveil.release.account import (
     MOSTLY,
@@ -274,7 +268,7 @@ class GeneralizedRelease(Release):
         record = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         covered = np.bincount(record, weights=held, minlength=len(self))
         shown = self._shown(original, taxonomy)
-        items = np.concatenate([[0], np.cumsum(shown[original.items])])[original.offsets]
+        items = kept_offsets(original.offsets, shown[original.items])
         return bool(np.all(held >= 1) and np.all(covered == np.diff(items)[key.records]))
 
     def _shown(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import NotApplicable
 from setveil.core.table import TransactionTable
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.core.csr import Signs
-    from setveil.core.table import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
 
 Way = tuple[int, ...]
@@ -157,7 +157,7 @@ def draw_leaves(
     a record the nodes are served from the last in preorder to the first, hence those below a
     node before the node itself.
     """
-    before = np.concatenate([[0], np.cumsum(tree.is_leaf)])
+    before = offsets_of(tree.is_leaf)
     used_nodes = np.unique(nodes)
     short = used_nodes[
         before[tree.ends[used_nodes]] - before[used_nodes] != tree.leaves[used_nodes]

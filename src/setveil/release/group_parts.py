@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.csr import distinct_in_rows, neighbour_order
 from setveil.core.table import TransactionTable, canonical_order, take_rows
 
 if TYPE_CHECKING:
-    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.grouped import GroupedRelease
 
     Rows = tuple[Int64Array, Int32Array]
@@ -41,7 +41,7 @@ def split_rows(
     hidden = sensitive[table.items]
     split = []
     for chosen in (~hidden, hidden):
-        offsets = np.concatenate([[0], np.cumsum(chosen)])[table.offsets]
+        offsets = kept_offsets(table.offsets, chosen)
         split.append(distinct_in_rows(offsets, table.items[chosen]))
     return split[0], split[1]
 

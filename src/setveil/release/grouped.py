@@ -12,17 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.csr import neighbour_order, occurring
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.core.table import (
-    Int32Array,
-    Int64Array,
-    TransactionTable,
-    Vocabulary,
-    canonical_order,
-    frozen,
-    take_rows,
-)
+from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
 from setveil.core.words import number, one_or_many, plural
 from setveil.release import group_parts
 from setveil.release.account import (
@@ -493,7 +486,7 @@ class GroupedRelease(Release):
         if set(structure) not in (LISTED, DEALT):
             raise ReleaseError("manifest.json is damaged: it does not say how records are grouped")
         sizes = _numbers(structure, "sizes")
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        starts = offsets_of(sizes)
         if set(structure) == DEALT:
             return _rebuild_dealt(vocabulary, offsets, items, starts, structure["sensitive"])
         parts, counts = _numbers(structure, "parts"), _numbers(structure, "counts")
@@ -510,7 +503,7 @@ class GroupedRelease(Release):
             starts=starts,
             offsets=offsets[: n + 1],
             items=items[: offsets[n]],
-            part_starts=np.concatenate([[0], np.cumsum(parts)]),
+            part_starts=offsets_of(parts),
             part_offsets=offsets[n:] - offsets[n],
             part_items=items[offsets[n] :],
             counts=counts,
@@ -933,7 +926,7 @@ def publish_grouped(
     order = canonical_order(*ordinary)
     order = order[np.argsort(group[order], kind="stable")]
     rows = take_rows(*ordinary, order)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
+    starts = offsets_of(np.bincount(group, minlength=n_groups))
     parts, _ = parts_by_group(group, n_groups, secret, whole=whole)
     keys = group_keys(starts, rows, parts)
     by_content = np.array(sorted(range(n_groups), key=keys.__getitem__), dtype=np.int64)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.params import is_whole
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
 
-Floats = npt.NDArray[np.float64]
 
 LARGEST = 4_000_000
 """Numbers in a matrix that is inverted for an estimate; more take too long."""
@@ -99,7 +97,7 @@ class ItemChannel:
 
     # --- chances ----------------------------------------------------------------------------------
 
-    def size_chances(self, length: int) -> Floats:
+    def size_chances(self, length: int) -> FloatArray:
         """Return the chances that 0, 1, …, `length` items of a record of this length are kept."""
         if self.sizes is None:
             return binomial(length, 1 - float(self.beta))
@@ -109,7 +107,9 @@ class ItemChannel:
         chances[length] += given[length + 1 :].sum()
         return chances
 
-    def log_likelihood(self, lengths: Int64Array, shown: Int64Array, common: Int64Array) -> Floats:
+    def log_likelihood(
+        self, lengths: Int64Array, shown: Int64Array, common: Int64Array
+    ) -> FloatArray:
         """Return the logarithm of the chance that a record is published as another.
 
         Parameters
@@ -137,11 +137,11 @@ class ItemChannel:
             kept = np.where(inside, kept, -np.inf)
         added = (shown - common) * math.log(beta)
         absent = self.domain - lengths - shown + common
-        said: Floats = kept + added + absent * math.log1p(-beta)
+        said: FloatArray = kept + added + absent * math.log1p(-beta)
         return np.where(absent >= 0, said, -np.inf)
 
     @cached_property
-    def _log_kept(self) -> Floats:
+    def _log_kept(self) -> FloatArray:
         """The logarithm of the chance that just these j of N items are kept, by N and j."""
         table = np.full((self.longest + 1, self.longest + 1), -np.inf)
         for length in range(self.longest + 1):
@@ -150,7 +150,7 @@ class ItemChannel:
                 table[length, kept] = math.log(chances[kept]) - _log_choose(length, kept)
         return table
 
-    def pattern_chances(self, known: int) -> Floats:
+    def pattern_chances(self, known: int) -> FloatArray:
         """Return the chance that of `known` items which a record holds, just q given ones show.
 
         One number for each q; with `sizes` (first) also by how many items the record then shows
@@ -167,7 +167,7 @@ class ItemChannel:
         lengths = range(known, self.longest + 1)
         total = sum((self._shown(length, known, known) for length in lengths), np.zeros(()))
         ways = np.array([math.comb(known, shown) for shown in q.tolist()])
-        chances: Floats = total / (len(lengths) * ways)
+        chances: FloatArray = total / (len(lengths) * ways)
         return chances
 
     def may_hold(self, shown: int, common: int, known: int) -> bool:
@@ -187,7 +187,7 @@ class ItemChannel:
 
     # --- estimates --------------------------------------------------------------------------------
 
-    def estimator(self, m: int) -> Floats:
+    def estimator(self, m: int) -> FloatArray:
         """Return what each published record adds to the unbiased estimate of a support.
 
         By how many of the `m` items it shows, and with `sizes` (first) by how many items it shows
@@ -221,7 +221,7 @@ class ItemChannel:
         except OverflowError:
             raise NotApplicable(f"the estimate for {m} items has no bounds to speak of") from None
 
-    def _inverted(self, m: int) -> Floats:
+    def _inverted(self, m: int) -> FloatArray:
         states = [
             (length, held)
             for length in range(self.longest + 1)
@@ -243,10 +243,10 @@ class ItemChannel:
                 f"with these chances of sizes the support of {m} items cannot be estimated",
                 fix="give sizes that keep more items",
             )
-        gains: Floats = said.reshape(shape)
+        gains: FloatArray = said.reshape(shape)
         return gains
 
-    def _shown(self, length: int, held: int, m: int) -> Floats:
+    def _shown(self, length: int, held: int, m: int) -> FloatArray:
         """Return how a record of this length with `held` of `m` items is published.
 
         The chances by how many items are shown, and how many of the m.
@@ -272,18 +272,18 @@ class ItemChannel:
                     yield kept, common, added, share * gain
 
 
-def binomial(n: int, chance: float) -> Floats:
+def binomial(n: int, chance: float) -> FloatArray:
     """Return the chances of 0, 1, …, n successes.
 
     >>> binomial(2, 0.5).round(12).tolist()
     [0.25, 0.5, 0.25]
     """
     if not 0 < chance < 1:
-        certain: Floats = np.eye(n + 1)[n if chance >= 1 else 0]
+        certain: FloatArray = np.eye(n + 1)[n if chance >= 1 else 0]
         return certain
     q = np.arange(n + 1)
     logs = np.array([_log_choose(n, k) for k in range(n + 1)])
-    chances: Floats = np.exp(logs + q * math.log(chance) + (n - q) * math.log1p(-chance))
+    chances: FloatArray = np.exp(logs + q * math.log(chance) + (n - q) * math.log1p(-chance))
     return chances
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from setveil.core.csr import is_ascending, neighbour_order
 from setveil.core.errors import ParameterError, ReleaseError
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, Vocabulary, frozen
+from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.release.account import NOTHING, Content
 from setveil.release.base import Release
 from setveil.release.data_file import LabelledRows
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import polars as pl
+
+    from setveil.core.arrays import Int32Array, Int64Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import FloatArray, Int64Array, offsets_of
 from setveil.core.csr import distinct_in_rows, occurring
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.quantities import share_as_json
@@ -36,10 +37,8 @@ from setveil.release.views import CertainItems
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from setveil.core.table import Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.data_file import LabelledRows
-    from setveil.release.item_channel import Floats
     from setveil.release.views import PublishedRows
 
 
@@ -251,7 +250,7 @@ class PerturbedRelease(ItemRows):
 
     # --- what the attacks and measures ask ------------------------------------------------------
 
-    def estimated_shares(self) -> Floats:
+    def estimated_shares(self) -> FloatArray:
         """Return for each published item the unbiased estimate of the share of its holders.
 
         >>> from setveil.release import ItemChannel
@@ -265,7 +264,7 @@ class PerturbedRelease(ItemRows):
             return np.array([self.expected_support([n]) for n in names]) / max(len(self), 1)
         absent, present = self._gains(1).tolist()
         supports = self.supports()
-        estimates: Floats = supports * present + (len(self) - supports) * absent
+        estimates: FloatArray = supports * present + (len(self) - supports) * absent
         return estimates / max(len(self), 1)
 
     def cells(self, first: int, last: int) -> npt.NDArray[np.bool_]:
@@ -315,10 +314,10 @@ class PerturbedRelease(ItemRows):
         return common
 
     @cached_property
-    def _known_gains(self) -> dict[int, Floats]:
+    def _known_gains(self) -> dict[int, FloatArray]:
         return {}
 
-    def _gains(self, m: int) -> Floats:
+    def _gains(self, m: int) -> FloatArray:
         if m not in self._known_gains:
             self._known_gains[m] = self.channel.estimator(m)
         return self._known_gains[m]
@@ -469,7 +468,7 @@ CELLS = 4_000_000
 """Cells that are drawn at a time."""
 
 
-def posterior_shares(release: PerturbedRelease) -> tuple[Floats, Floats]:
+def posterior_shares(release: PerturbedRelease) -> tuple[FloatArray, FloatArray]:
     """Return how likely a record holds each item that it shows, and each that it does not.
 
     Each item for itself: beforehand it is held with its estimated share, no less than 0 and no
@@ -517,7 +516,7 @@ def drawn_sizes(release: PerturbedRelease, rng: np.random.Generator) -> Transact
     return _table(release, rows)
 
 
-def _sizes(release: PerturbedRelease, shown: int) -> tuple[list[tuple[int, int]], Floats]:
+def _sizes(release: PerturbedRelease, shown: int) -> tuple[list[tuple[int, int]], FloatArray]:
     """Return how long an original may be with how many items in common, and how likely each is."""
     width, channel = len(release.vocabulary), release.channel
     states = [
@@ -537,8 +536,7 @@ def _sizes(release: PerturbedRelease, shown: int) -> tuple[list[tuple[int, int]]
 
 
 def _table(release: PerturbedRelease, rows: Sequence[Int64Array]) -> TransactionTable:
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    offsets = offsets_of([len(row) for row in rows])
     items = np.concatenate([np.zeros(0, dtype=np.int64), *rows]).astype(np.int32)
     return TransactionTable(offsets=offsets, items=items, vocabulary=release.vocabulary)
 

@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.csr import distinct_in_rows, occurring
 from setveil.core.errors import ParameterError, ReleaseError
-from setveil.core.table import (
-    Int32Array,
-    Int64Array,
-    TransactionTable,
-    Vocabulary,
-    canonical_order,
-    take_rows,
-)
+from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
 from setveil.core.words import fresh_id, number, plural
 from setveil.release.account import (
     MEMBERS,
@@ -269,7 +263,7 @@ class SetGeneralizedRelease(ItemRows):
     ) -> TransactionTable:
         """Return the records with what stands in clear."""
         clear = self.is_trivial[self.items] if len(self.items) else self.is_trivial
-        offsets = np.concatenate([[0], np.cumsum(clear)])[self.offsets]
+        offsets = kept_offsets(self.offsets, clear)
         names = [group[0] for group in self.groups if len(group) == 1]
         place = np.cumsum(self.is_trivial) - 1
         return TransactionTable.from_csr(offsets, place[self.items[clear]], names)
@@ -355,7 +349,7 @@ class SetGeneralizedRelease(ItemRows):
         were removed.
         """
         names = [name for group in self.groups for name in group]
-        starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        starts = offsets_of(self.sizes)
         drawn = starts[self.items] + rng.integers(0, self.sizes[self.items])
         return TransactionTable.from_csr(self.offsets, drawn, names)
 
@@ -531,7 +525,7 @@ def _replaced(table: TransactionTable, number: Int32Array) -> tuple[Int64Array, 
     """Return the rows with numbers for items, sorted and once each; -1 is left out."""
     found = number[table.items]
     stays = found >= 0
-    cut = np.concatenate([[0], np.cumsum(stays)])[table.offsets]
+    cut = kept_offsets(table.offsets, stays)
     width = np.int64(number.max(initial=0)) + 1
     keys = np.repeat(np.arange(len(table), dtype=np.int64) * width, np.diff(cut)) + found[stays]
     keys.sort()

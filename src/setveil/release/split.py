@@ -35,7 +35,8 @@ from setveil.release.suppressed import SuppressedRelease
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import Images, PublishedRows
 

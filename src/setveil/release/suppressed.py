@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.csr import distinct_in_rows, occurring
 from setveil.core.errors import ParameterError
-from setveil.core.table import (
-    Int32Array,
-    Int64Array,
-    TransactionTable,
-    Vocabulary,
-    canonical_order,
-    take_rows,
-)
+from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
 from setveil.release.account import Account, GlobalRecoding, Occurrences, count_emptied
 from setveil.release.base import Bounds, Key, Matches, fits_key
 from setveil.release.export import (
@@ -258,7 +252,7 @@ def _stripped(
 ) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
     """Return the rows with the kept items only, once each, over the names that occur in them."""
     stays = kept[table.items]
-    cut = np.concatenate([[0], np.cumsum(stays)])[table.offsets]
+    cut = kept_offsets(table.offsets, stays)
     offsets, numbers = distinct_in_rows(cut, table.items[stays])
     # The vocabulary is sorted, so numbers by rank are again numbers of a sorted vocabulary.
     used = occurring(numbers)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InputError
-from setveil.core.table import Int32Array, Int64Array, TransactionTable, frozen
+from setveil.core.table import TransactionTable, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -270,7 +271,7 @@ class CertainItems:
         """Return what records show as itself."""
         clear = rows.exact[rows.items]
         return cls(
-            offsets=np.concatenate([[0], np.cumsum(clear)])[rows.offsets],
+            offsets=kept_offsets(rows.offsets, clear),
             items=rows.items[clear].astype(np.int64),
             names=rows.ids,
         )
@@ -499,7 +500,7 @@ class TreeItems:
     @cached_property
     def _anywhere(self) -> Trace:
         """What an item that the tree does not name may stand behind."""
-        before = np.concatenate([[0], np.cumsum(self.tree.is_leaf)])
+        before = offsets_of(self.tree.is_leaf)
         named = before[self.tree.ends] - before[:-1]
         wide = np.flatnonzero(self.tree.leaves > named).tolist()
         return Trace(above=tuple(self.tree.ids[v] for v in wide), located=False)

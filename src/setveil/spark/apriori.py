@@ -17,6 +17,7 @@ import numpy as np
 from setveil.anonymize.km.apriori_kernels import repair_listed
 from setveil.anonymize.km.apriori_km import Raised, ranked_by_supports
 from setveil.anonymize.km.recoding import check_recodable, image_of, shortened
+from setveil.core.arrays import BoolArray, Int32Array, Int64Array, offsets_of
 from setveil.core.table import frozen, take_rows
 from setveil.engine.spark import spoken_errors
 from setveil.spark.anonymized import DistributedAnonymization, kept
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
 
     from setveil.anonymize.km.apriori_km import AprioriKm
-    from setveil.core.table import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
-    from setveil.kernels.types import BoolArray
     from setveil.spark.batches import Batch
     from setveil.spark.table import DistributedTable
 
@@ -154,7 +153,7 @@ class _Search:
         tree = self.tree
         known = self.leaf >= 0
         held = np.bincount(self.leaf[known], self.table.supports[known], len(tree))
-        running = np.concatenate([[0], np.cumsum(held.astype(np.int64))])
+        running = offsets_of(held.astype(np.int64))
         extra = (running[tree.ends] - running[:-1]) * np.where(tree.is_leaf, 0, tree.leaves)
         before = int(extra[0])
         closed = np.zeros(len(tree), dtype=bool)
@@ -199,7 +198,7 @@ class _Search:
             order=order,
             rank=rank,
             closed=closed.copy(),
-            column=np.concatenate([[0], np.cumsum(is_open)]),
+            column=offsets_of(is_open),
             rarest=ranks[np.argsort(supports[order[ranks]], kind="stable")],
         )
 

@@ -18,6 +18,7 @@ from setveil.attack.pieces import DISASSOCIATED
 from setveil.attack.reassociation import Random
 from setveil.attack.reassociation_guess import ReassociationGuess
 from setveil.attack.semantic_prior import SemanticPrior, study
+from setveil.core.arrays import offsets_of
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
@@ -86,7 +87,7 @@ class DistributedGuess:
         guesses = [
             ReassociationGuess.from_json(json.loads(texts[place])) for place in order.tolist()
         ]
-        firsts = np.concatenate([[0], np.cumsum(np.diff(starts)[order])])[:-1].tolist()
+        firsts = offsets_of(np.diff(starts)[order])[:-1].tolist()
         notes = [*self.notes, *_said(table[REFUSED], table[NOTED], self.attack)]
         whole = joined_guess(self.attack, guesses, firsts)
         names = sorted({name for guess in guesses for name in guess.baselines})

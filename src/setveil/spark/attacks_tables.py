@@ -19,6 +19,7 @@ from setveil.attack.ensemble import EC, guess_table
 from setveil.attack.evidence import CellRows, Evidence
 from setveil.attack.tables import Contexts, DistanceTable, Gaps, Target, distance_table
 from setveil.attack.word_vectors import Shown
+from setveil.core.arrays import Int64Array, kept_offsets
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame, Row
 
-    from setveil.core.table import Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.spark.measures_parts import DistributedRelease
 
@@ -285,7 +285,7 @@ def see(table: pa.Table, shared: Broadcast[Knowledge]) -> pa.Table:
     in_clear = place >= 0
     familiar = in_clear.copy()
     familiar[in_clear] = known.familiar[place[in_clear]]
-    shown = np.diff(np.concatenate([[0], np.cumsum(in_clear)])[batch.offsets])
+    shown = np.diff(kept_offsets(batch.offsets, in_clear))
     return pa.table(
         {
             RECORD: table[RECORD],
@@ -297,7 +297,7 @@ def see(table: pa.Table, shared: Broadcast[Knowledge]) -> pa.Table:
 
 
 def _kept(batch: Batch, chosen: npt.NDArray[np.bool_]) -> Batch:
-    offsets = np.concatenate([[0], np.cumsum(chosen)])[batch.offsets].astype(np.int64)
+    offsets = kept_offsets(batch.offsets, chosen)
     return Batch(offsets, batch.items[chosen])
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
+
 
 Result = TypeVar("Result")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.spark.batches import fold, rows_of
 from setveil.spark.table import ITEMS, sorted_rows
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.core.table import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.spark.table import DistributedTable
 
@@ -190,7 +190,7 @@ def _heads(tree: Taxonomy, leaf: Int32Array, supports: Int64Array) -> tuple[Int6
     """
     occurring = np.flatnonzero(supports)
     held = np.bincount(leaf[occurring], supports[occurring], minlength=len(tree)).astype(np.int64)
-    running = np.concatenate([[0], np.cumsum(held)])
+    running = offsets_of(held)
     gamma = np.zeros(len(tree), dtype=np.int64)
     gamma[1:] = tree.leaves[tree.parents[1:]] - tree.leaves[1:]
     mass = gamma * (running[tree.ends] - running[:-1])

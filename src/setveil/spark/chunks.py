@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.core.table import Int32Array
+    from setveil.core.arrays import Int32Array
     from setveil.release.disassociated import DisassociatedRelease
 
 SCHEMA = ", ".join(f"{name} array<int>" for name in COLUMNS)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import InputError
 from setveil.core.files import output_file, shown_name
 from setveil.core.table import Vocabulary
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.core.table import Int64Array
 
 FILE, PLACE, TEXT, WORDS, DOCUMENT = "file", "place", "text", "words", "document"
 SORTED = "words binary, occurrences binary, held binary, postings binary, places binary"
@@ -198,7 +198,7 @@ class DistributedCorpus:
         within = sql.row_number().over(Window.partitionBy(FILE).orderBy(PLACE)) - 1
         with spoken_errors():
             sizes = self.frame.groupBy(FILE).count().orderBy(FILE).toArrow()
-        begins = np.concatenate([[0], np.cumsum(sizes["count"].to_numpy())])[:-1]
+        begins = offsets_of(sizes["count"].to_numpy())[:-1]
         offsets = self.frame.sparkSession.createDataFrame(
             sizes.select([FILE]).append_column("begin", [begins.astype(np.int64)])
         )
@@ -215,7 +215,7 @@ def _document_starts(documents: DataFrame) -> Int64Array:
         found = documents.select(DOCUMENT, sql.size(WORDS).alias("length")).toArrow()
     lengths = np.zeros(len(found), dtype=np.int64)
     lengths[found[DOCUMENT].to_numpy()] = found["length"].to_numpy()
-    return np.concatenate([[0], np.cumsum(lengths + 1)])
+    return offsets_of(lengths + 1)
 
 
 def _names(arrays: dict[str, npt.NDArray[Any]]) -> tuple[str, ...]:
@@ -342,7 +342,7 @@ def _write(
                 spots.write(row["places"])
             kept.unpersist()
         for name, of in (("place_starts", "occurrences"), ("posting_starts", "held")):
-            arrays[name] = np.concatenate([[0], np.cumsum(counts[of])])
+            arrays[name] = offsets_of(counts[of])
         wide = bool(arrays["document_starts"][-1] > NARROW)
         spots.flush()
         lists.flush()

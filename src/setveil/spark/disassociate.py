@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
 
     from setveil.anonymize import Disassociate
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
     from setveil.spark.batches import Batch
     from setveil.spark.table import DistributedTable
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.core.table import Int32Array
+    from setveil.core.arrays import Int32Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.spark.table import DistributedTable
 

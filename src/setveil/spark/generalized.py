@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.views import PublishedRows

@@ -20,7 +20,7 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
 
 
 @compiled

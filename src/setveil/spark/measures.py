@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.core.table import Int64Array, Vocabulary
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import Vocabulary
     from setveil.core.taxonomy import Taxonomy
     from setveil.spark.batches import Batch
     from setveil.spark.measures_parts import DistributedRelease, Sketch

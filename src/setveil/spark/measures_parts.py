@@ -26,7 +26,7 @@ from setveil.spark.table import DistributedTable, sorted_rows
 if TYPE_CHECKING:
     import os
 
-    from setveil.core.table import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
     from setveil.release.base import Release

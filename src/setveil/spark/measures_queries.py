@@ -17,17 +17,15 @@ from setveil.spark.risk_drawing import draw_queries, numbered
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.core.table import Int64Array, Vocabulary
+    from setveil.core.arrays import FloatArray, Int64Array
+    from setveil.core.table import Vocabulary
     from setveil.core.taxonomy import Taxonomy
     from setveil.spark.batches import Batch
     from setveil.spark.measures_parts import DistributedRelease, Sketch
     from setveil.spark.table import DistributedTable
-
-    Floats = npt.NDArray[np.float64]
 
 
 def average_relative_error(
@@ -94,7 +92,7 @@ def expected_in(
     queries: Broadcast[list[tuple[str, ...]]],
     sketch: Broadcast[Sketch],
     taxonomy: Broadcast[Taxonomy | None],
-) -> Floats:
+) -> FloatArray:
     """Return the support that a batch of a release leads one to expect (on a worker)."""
     nothing = type(batch)(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
     release: Any = sketch.value.part(batch, whole=False).release
@@ -112,7 +110,7 @@ def expected_in_chunks(
     table: pa.Table,
     queries: Broadcast[list[tuple[str, ...]]],
     names: Broadcast[tuple[str, ...]],
-) -> Floats:
+) -> FloatArray:
     """Return the support that some clusters lead one to expect (on a worker)."""
     release = assembled(table, names.value)
     return np.array([release.expected_support(query) for query in queries.value])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Matches
     from setveil.spark.batches import Batch

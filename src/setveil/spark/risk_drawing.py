@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.attack.linkage import Linkage, Targets
 from setveil.core.errors import InputError, NotApplicable
 from setveil.core.params import check_values
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from pyspark import Broadcast
 
-    from setveil.core.table import Int32Array, Int64Array
     from setveil.spark.batches import Batch
 
 PLACE, PART = "place", "part"
@@ -186,7 +186,7 @@ def pairs_held(batch: Batch, place: Broadcast[Int64Array], width: int) -> npt.ND
 
     at = place.value[batch.items]
     kept = at >= 0
-    offsets = np.concatenate([[0], np.cumsum(kept)])[batch.offsets].astype(np.int64)
+    offsets = kept_offsets(batch.offsets, kept)
     pairs = np.unique(row_pairs(offsets, at[kept].astype(np.int32), max(width, 1)))
     held = np.zeros((width, width), dtype=bool)
     held[pairs // max(width, 1), pairs % max(width, 1)] = True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, kept_offsets, offsets_of
 from setveil.core.table import take_rows
 from setveil.spark.batches import Batch, lists_of
 from setveil.spark.table import sorted_rows
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
 
-    from setveil.core.table import Int64Array
 
 PLACES = 4_000_000
 """About how many places of records a part gets; a worker holds that many at a time."""
@@ -68,7 +68,7 @@ def ranked_rows(batch: Batch, rank: Int64Array, *, secrets: bool = False) -> Bat
     own = rank[batch.items]
     own = -2 - own if secrets else own
     kept = own >= 0
-    offsets = np.concatenate([[0], np.cumsum(kept)])[batch.offsets].astype(np.int64)
+    offsets = kept_offsets(batch.offsets, kept)
     return Batch(*sorted_rows(offsets, own[kept].astype(np.int32), len(rank), bags=True))
 
 
@@ -86,7 +86,7 @@ def split_rows(batch: Batch, routes: Routes, *, secrets: bool = False) -> pa.Tab
     ends = offsets[1:][record[starts]]
     # Overlapping stretches: each begins at its start and ends where its record does.
     sizes = ends - starts
-    into = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    into = offsets_of(sizes)
     places = np.arange(into[-1]) + np.repeat(starts - into[:-1], sizes)
     columns = {"part": part[starts].astype(np.int32), "items": lists_of(into, items[places])}
     if secrets:

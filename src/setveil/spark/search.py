@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import NotApplicable
 from setveil.engine.spark import spoken_errors
 from setveil.guarantee.base import MOST_WITNESSES, Verdict
@@ -24,7 +25,6 @@ from setveil.spark.table import ITEMS, DistributedTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from setveil.core.table import Int64Array
     from setveil.release.views import PublishedRows
 
 FOUND_SETS = (
@@ -118,7 +118,7 @@ def count_part(
         supports=supports,
         items=items,
         ends=np.repeat(offsets[1:], np.diff(offsets)),
-        occurrence_offsets=np.concatenate([[0], np.cumsum(supports)]),
+        occurrence_offsets=offsets_of(supports),
         occurrences=np.argsort(items, kind="stable"),
     )
     roots = int(bounds[number]), int(bounds[number + 1])

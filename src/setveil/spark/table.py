@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.engine.spark import Spark, spoken_errors
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from setveil.core.table import Int32Array, Int64Array
 
 Result = TypeVar("Result")
 
@@ -402,7 +402,7 @@ def drop_items(table: pa.Table, gone: Broadcast[npt.NDArray[np.bool_]]) -> pa.Ta
     """Leave out the items with these numbers; records that hold nothing else stay, empty."""
     rows = rows_of(table[ITEMS])
     stays = ~gone.value[rows.items] if len(rows.items) else np.zeros(0, dtype=bool)
-    offsets = np.concatenate([[0], np.cumsum(stays)])[rows.offsets]
+    offsets = kept_offsets(rows.offsets, stays)
     lists = lists_of(offsets, rows.items[stays])
     return table.set_column(table.schema.get_field_index(ITEMS), ITEMS, lists)
 

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import offsets_of
 from setveil.core.table import TransactionTable
 from setveil.core.taxonomy import Taxonomy
 from setveil.synthetic import conditions
@@ -55,7 +56,7 @@ def clinic(n: int = 2000, seed: int = 0) -> Synthetic:
     held["routine check-up"] |= healthy
     names = [name for name, flags in held.items() if flags.any()]
     matrix = np.column_stack([held[name] for name in names])
-    offsets = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))])
+    offsets = offsets_of(matrix.sum(axis=1))
     table = TransactionTable.from_csr(offsets, np.nonzero(matrix)[1], names)
     return Synthetic(
         table=table,

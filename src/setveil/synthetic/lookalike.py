@@ -13,20 +13,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from setveil.core.arrays import FloatArray, Int64Array, offsets_of
 from setveil.core.errors import ParameterError
-from setveil.core.table import Int64Array, TransactionTable
+from setveil.core.table import TransactionTable
 from setveil.core.taxonomy import Taxonomy
 from setveil.synthetic.dataset import Synthetic, check_size_and_seed
-
-if TYPE_CHECKING:
-    from setveil.core.table import Int64Array
-
-FloatArray = npt.NDArray[np.float64]
 
 TOPICS = 3  # per record; the first is drawn from most often
 PATIENCE = 20  # rounds of redrawing repeated items before popularity is set aside
@@ -180,7 +174,7 @@ def lookalike(name: str, n: int | None = None, seed: int = 0) -> Synthetic:
     width = len(world.names)
     if n >= shape.rows:
         keys = _plant_missing(rng, keys, width)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     items = keys % width
     occurs = np.bincount(items, minlength=width) > 0
     names = [world.names[i] for i in np.flatnonzero(occurs).tolist()]

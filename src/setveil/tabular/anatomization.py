@@ -17,7 +17,8 @@ from setveil.tabular.recoding import PublishedRows, content_order, content_ranks
 if TYPE_CHECKING:
     import polars as pl
 
-    from setveil.core.table import Frame, Int64Array
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import Frame
 
 GROUP = "group"
 """The column that names a row's group."""

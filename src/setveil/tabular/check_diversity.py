@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from setveil.core.table import Frame, Int32Array
+    from setveil.core.arrays import Int32Array
+    from setveil.core.table import Frame
     from setveil.tabular.classes import Row
 
     Whole = npt.NDArray[Any]  # 64 bits, or Python's numbers where sums would overflow

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Frame, Int64Array
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import Frame
 
 ZONE = r"([+-][0-9][0-9]:[0-9][0-9])?$"
 

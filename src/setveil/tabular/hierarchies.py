@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.table import frozen, offsets_of
+from setveil.core.table import frozen
 from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import some
 from setveil.io.frames import as_polars
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Frame, Int64Array
+    from setveil.core.table import Frame
 
     Number = int | float | Fraction
     Hierarchy: TypeAlias = "Taxonomy | Intervals | Mapping[str, str]"

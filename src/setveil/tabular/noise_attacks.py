@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Frame, Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
+    from setveil.core.table import Frame
 
-Floats = npt.NDArray[np.float64]
 
 BLOCK = 2_000_000
 """Differences of a row and a candidate that are looked at at a time."""
@@ -60,7 +60,7 @@ class PublicMatch:
     """
 
     named: Int64Array
-    chances: Floats
+    chances: FloatArray
 
 
 def filter_noise(
@@ -165,7 +165,7 @@ def public_ranks(
     truth: npt.ArrayLike,
     *,
     distribution: str = "gaussian",
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return the rank of the right candidate for each row, and its chance of being named first.
 
     Only who knows the truth can say it: `truth` is the row of the right candidate for each
@@ -196,7 +196,7 @@ def _likelihoods(
     candidates: Frame,
     deviations: Mapping[str, float],
     distribution: str,
-) -> Iterator[Floats]:
+) -> Iterator[FloatArray]:
     """Yield, some rows at a time, how likely each candidate is, as logarithms up to a constant."""
     check_distribution(distribution)
     names = list(deviations)

@@ -8,7 +8,6 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.io.frames import as_polars
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Frame, Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
+    from setveil.core.table import Frame
 
-Floats = npt.NDArray[np.float64]
 
 DISTRIBUTIONS = ("gaussian", "laplace", "uniform")
 """Kinds of noise, by name."""
@@ -126,7 +125,7 @@ def check_distribution(distribution: str) -> None:
         )
 
 
-def numeric_values(frame: Frame, columns: Sequence[str]) -> Floats:
+def numeric_values(frame: Frame, columns: Sequence[str]) -> FloatArray:
     """Return columns of a frame as numbers, or say which one has none.
 
     >>> import polars as pl
@@ -139,7 +138,7 @@ def numeric_values(frame: Frame, columns: Sequence[str]) -> Floats:
     for name in columns:
         if not table.schema[name].is_numeric():
             raise InputError(f"the column {name!r} holds no numbers", fix="name other columns")
-    values: Floats = np.column_stack(
+    values: FloatArray = np.column_stack(
         [table[name].cast(float).fill_null(float("nan")).to_numpy() for name in columns]
     )
     wrong = np.flatnonzero(~np.isfinite(values).all(axis=0))
@@ -156,8 +155,8 @@ def _numeric(table: pl.DataFrame) -> list[str]:
 
 
 def _deviations(
-    names: Sequence[str], values: Floats, share: float, given: Mapping[str, float] | None
-) -> Floats:
+    names: Sequence[str], values: FloatArray, share: float, given: Mapping[str, float] | None
+) -> FloatArray:
     """Return the standard deviation of the noise in each column."""
     if given is not None:
         if set(given) != set(names):
@@ -185,7 +184,7 @@ def _deviations(
     return noise
 
 
-def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], distribution: str) -> Floats:
+def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], distribution: str) -> FloatArray:
     """Draw noise of variance 1."""
     if distribution == "gaussian":
         return rng.normal(size=shape)

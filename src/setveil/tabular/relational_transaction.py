@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from setveil.anonymize.base import Anonymizer
-    from setveil.core.table import Frame, Int64Array
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import Frame
     from setveil.tabular.hierarchies import Hierarchy
 
 ROOM = 4

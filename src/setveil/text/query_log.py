@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import Int64Array
 
     Progress = Callable[[str, int, int], None]
 

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.cells import record_cells
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.core.table import TransactionTable, Vocabulary, frozen, offsets_of
+from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.text.swap_kernels import swap_towards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from setveil.core.table import Int32Array, Int64Array
 
     Progress = Callable[[str, int, int], None]
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.table import TransactionTable, frozen
@@ -16,9 +15,8 @@ from setveil.core.table import TransactionTable, frozen
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.table import Int64Array
+    from setveil.core.arrays import FloatArray, Int64Array
 
-    FloatArray = npt.NDArray[np.float64]
 
 PASSES = 400
 ENOUGH = 1e-3

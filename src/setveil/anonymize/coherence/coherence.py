@@ -11,6 +11,7 @@ import numpy as np
 from setveil.anonymize.base import MethodRole, check_enough, check_sensitive
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
 from setveil.anonymize.km.recoding import shortened
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError, InputError
 from setveil.core.literature import XU_2008
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
 LIMIT = 5_000_000
@@ -231,7 +232,7 @@ class Coherence:
             )
         lengths = np.diff(offsets)[~single]
         others = moles[np.repeat(~single, np.diff(offsets))]
-        chosen, gains = hit_all(np.concatenate([[0], np.cumsum(lengths)]), others, supports)
+        chosen, gains = hit_all(offsets_of(lengths), others, supports)
         for i, gain in zip(chosen.tolist(), gains.tolist(), strict=True):
             log.append(
                 Step(
@@ -271,5 +272,5 @@ def _part(table: TransactionTable, numbers: Int64Array) -> tuple[Int64Array, Int
     width = np.int64(max(len(numbers), 1))
     record = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
     keys = np.sort(record[own >= 0] * width + own[own >= 0])
-    offsets = np.concatenate([[0], np.cumsum(own >= 0)])[table.offsets].astype(np.int64)
+    offsets = kept_offsets(table.offsets, own >= 0)
     return distinct_in_rows(offsets, (keys % width).astype(np.int32))

@@ -19,7 +19,7 @@ from setveil.kernels.compiling import compiled
 from setveil.kernels.rows import ensure_room
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
 
 COMPLETE, STOPPED = 0, 1
 

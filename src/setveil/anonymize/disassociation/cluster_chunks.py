@@ -10,14 +10,15 @@ import numpy as np
 
 from setveil.anonymize.disassociation.cluster_kernels import horizontal_partition
 from setveil.anonymize.disassociation.safe_kernels import safe_clusters
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InfeasibleError, ParameterError
-from setveil.core.table import Int32Array, Int64Array, TransactionTable
 from setveil.kernels.vertical_partition import TERM_CHUNK, partition_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from fractions import Fraction
 
+    from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
     Progress = Callable[[str, int, int], None]
@@ -211,7 +212,7 @@ def chunk_clusters(
         table=clustered,
         records=order[within],
         borders=borders,
-        term_offsets=np.concatenate([[0], np.cumsum([n for p in parts for n in np.diff(p[0])])]),
+        term_offsets=offsets_of([n for p in parts for n in np.diff(p[0])]),
         terms=np.concatenate([part[1] for part in parts]),
         chunk=np.concatenate([part[2] for part in parts]),
         removed=np.concatenate([p[3] + start for p, start in zip(parts, starts, strict=True)]),

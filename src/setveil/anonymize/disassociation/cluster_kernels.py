@@ -18,7 +18,7 @@ from setveil.kernels.rows import ensure_room
 from setveil.kernels.vertical_partition import greedy_chunks, term_covers
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import BoolArray, Int32Array, Int64Array
+    from setveil.core.arrays import BoolArray, Int32Array, Int64Array
 
 LOW, HIGH, NODE, FRAME = range(4)
 PARENT, TERM, PAIR = range(3)

@@ -7,11 +7,11 @@ from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.anonymize.disassociation.cluster_chunks import caps_of
 from setveil.anonymize.disassociation.cluster_kernels import share_terms
-from setveil.core.table import Int32Array, Int64Array, take_rows
+from setveil.core.arrays import BoolArray, Int32Array, Int64Array, kept_offsets, offsets_of
+from setveil.core.table import take_rows
 from setveil.kernels.vertical_partition import TERM_CHUNK
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-
-BoolArray = npt.NDArray[np.bool_]
 
 BATCH = 16_384
 """About how many records with items in term chunks are worked on at once."""
@@ -279,7 +277,7 @@ def _loose(chunks: ClusterChunks) -> Joints:
         members=[(cluster,) for cluster in range(len(chunks.sizes))],
         sizes=chunks.sizes,
         borders=np.searchsorted(row_cluster, np.arange(len(chunks.sizes) + 1)),
-        row_offsets=np.concatenate([[0], np.cumsum(lengths[rows])]),
+        row_offsets=offsets_of(lengths[rows]),
         items=table.items[is_loose],
         row_cluster=row_cluster,
         banned_borders=banned_borders,
@@ -381,7 +379,7 @@ def _joined(
         members=members,
         sizes=np.bincount(number, weights=state.sizes).astype(np.int64),
         borders=np.searchsorted(number[row_joint[filled]], numbers),
-        row_offsets=np.concatenate([[0], np.cumsum(lengths[filled])]),
+        row_offsets=offsets_of(lengths[filled]),
         items=state.items[stays],
         row_cluster=state.row_cluster[filled],
         banned_borders=np.searchsorted(banned_joint[order], numbers),
@@ -402,7 +400,7 @@ def _without_shared(chunks: ClusterChunks, state: Joints) -> ClusterChunks:
     stays = (chunks.chunk != TERM_CHUNK) | are_among(keys, left)
     return replace(
         chunks,
-        term_offsets=np.concatenate([[0], np.cumsum(stays)])[chunks.term_offsets],
+        term_offsets=kept_offsets(chunks.term_offsets, stays),
         terms=chunks.terms[stays],
         chunk=chunks.chunk[stays],
     )

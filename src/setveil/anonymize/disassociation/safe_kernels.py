@@ -32,7 +32,7 @@ from setveil.kernels.vertical_partition import (
 )
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import BoolArray, Int32Array, Int64Array, SignArray
+    from setveil.core.arrays import BoolArray, Int32Array, Int64Array, SignArray
 
 
 @compiled

@@ -22,7 +22,8 @@ from setveil.release.grouped import publish_grouped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
     Rows = tuple[Int64Array, Int32Array]

@@ -15,7 +15,7 @@ import numpy as np
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array, Int64Array
 
 # Both columns of a linked list of the records that are in no group yet.
 BEFORE, AFTER = 0, 1

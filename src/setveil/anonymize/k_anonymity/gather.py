@@ -20,9 +20,10 @@ from setveil.anonymize.k_anonymity.gather_kernels import (
     split_by_counts,
 )
 from setveil.anonymize.k_anonymity.vectors import NodeVectors, node_vectors, publish_clusters
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.params import choice, group_size
 from setveil.core.registry import register
-from setveil.core.table import Int32Array, Int64Array, take_rows
+from setveil.core.table import take_rows
 from setveil.engine import Local
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.release.base import Anonymization, Step
@@ -111,7 +112,7 @@ def _improved(region: Region, order: Int64Array, borders: Int64Array) -> Int64Ar
 
 def _kept(region: Region, own: Int64Array, label: Int64Array) -> int:
     """Return what a clustering keeps."""
-    borders = np.concatenate([[0], np.cumsum(np.bincount(label))])
+    borders = offsets_of(np.bincount(label))
     order = np.argsort(label, kind="stable")
     dense = np.zeros(region.n_nodes, dtype=np.int64)
     return cells_value(region.starts, region.nodes, region.weights, own, order, borders, dense)

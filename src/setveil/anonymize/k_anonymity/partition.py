@@ -16,6 +16,7 @@ from setveil.anonymize.k_anonymity.partition_kernels import (
     MOVED,
     split_parts,
 )
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import HE_2009
 from setveil.core.params import group_size
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from setveil.anonymize.base import LeafRows
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
 
@@ -169,8 +170,7 @@ class Partition:
     ) -> tuple[Int64Array, Int32Array, list[Step]]:
         """Return each record's group, the node published for each item, and what was done."""
         tree = rows.taxonomy
-        child_offsets = np.zeros(len(tree) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(tree.parents[1:], minlength=len(tree)), out=child_offsets[1:])
+        child_offsets = offsets_of(np.bincount(tree.parents[1:], minlength=len(tree)))
         children = np.argsort(tree.parents[1:], kind="stable").astype(np.int32) + np.int32(1)
         # In units of 1 / all leaves, so that gains are whole numbers and ties are exact.
         ncp = np.where(tree.is_leaf, 0, tree.leaves)
@@ -204,7 +204,7 @@ def _without_repeats(offsets: Int64Array, values: Int32Array) -> tuple[Int64Arra
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     first = np.ones(len(values), dtype=bool)
     first[1:] = (values[1:] != values[:-1]) | (row[1:] != row[:-1])
-    return np.concatenate([[0], np.cumsum(first)])[offsets], values[first]
+    return kept_offsets(offsets, first), values[first]
 
 
 def _log(tree: Taxonomy, splits: Int64Array, state: Int64Array) -> list[Step]:

@@ -8,13 +8,14 @@ part needs no item list of its own; a part is a run of ``place``.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from setveil.kernels.compiling import compiled
 
-Int32Array = npt.NDArray[np.int32]
-Int64Array = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from setveil.core.arrays import Int32Array, Int64Array
 
 DEPTH, GROUPS, DONE, MOVED, ABSORBED = range(5)
 

@@ -12,11 +12,11 @@ from setveil.anonymize.k_anonymity.vector_kernels import (
     ancestor_vectors,
     least_common_generalizations,
 )
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.release.generalized import publish_groups
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
-    from setveil.core.table import Int32Array, Int64Array
     from setveil.release.base import Key
     from setveil.release.generalized import GeneralizedRelease
 
@@ -54,7 +54,7 @@ def node_vectors(rows: LeafRows) -> NodeVectors:
     gamma[1:] = tree.leaves[tree.parents[1:]] - tree.leaves[1:]
     occurrences = np.bincount(rows.leaves, minlength=len(tree)).astype(np.int64)
     # Preorder: the occurrences below v are a run, so differences of running sums give them.
-    running = np.concatenate([[0], np.cumsum(occurrences)])
+    running = offsets_of(occurrences)
     mass = gamma * (running[tree.ends] - running[np.arange(len(tree))])
     order = np.argsort(-mass, kind="stable")
     n_nodes = int(np.count_nonzero(mass))
@@ -85,7 +85,7 @@ def publish_clusters(
     """
     members = np.argsort(label, kind="stable")
     sizes = np.bincount(label)
-    group_offsets = np.concatenate([[0], np.cumsum(sizes)])
+    group_offsets = offsets_of(sizes)
     offsets, nodes = least_common_generalizations(
         rows.offsets, rows.leaves, rows.taxonomy.parents, group_offsets, members
     )
@@ -93,7 +93,7 @@ def publish_clusters(
         group = np.repeat(np.arange(len(sizes)), np.diff(offsets))
         first = np.ones(len(nodes), dtype=bool)
         first[1:] = (nodes[1:] != nodes[:-1]) | (group[1:] != group[:-1])
-        offsets = np.concatenate([[0], np.cumsum(first)])[offsets]
+        offsets = kept_offsets(offsets, first)
         nodes = nodes[first]
     clusters = np.empty(len(rows), dtype=np.int64)
     clusters[rows.order] = label

@@ -18,6 +18,7 @@ from setveil.anonymize.km.recoding import (
     recodable_rows,
     shortened,
 )
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
 from setveil.core.table import frozen
@@ -26,7 +27,7 @@ from setveil.release.base import Anonymization, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
 
@@ -211,7 +212,7 @@ def raise_rare(
     """
     tree, offsets, leaves = records.tree, records.offsets, records.leaves
     m = min(m, int(np.diff(offsets).max(initial=0)))
-    running = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=len(tree)))])
+    running = offsets_of(np.bincount(leaves, minlength=len(tree)))
     # What publishing a node costs beyond what is published below it.
     extra = (running[tree.ends] - running[:-1]) * np.where(tree.is_leaf, 0, tree.leaves)
     closed = np.zeros(len(tree), dtype=bool)

@@ -18,7 +18,7 @@ from setveil.kernels.compiling import compiled
 from setveil.kernels.rows import ensure_room
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import BoolArray, Int32Array, Int64Array
+    from setveil.core.arrays import BoolArray, Int32Array, Int64Array
 
 LENGTH, NODE, START, END, FRAME = range(5)
 

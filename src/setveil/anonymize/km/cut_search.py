@@ -10,6 +10,7 @@ import numpy as np
 
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
 from setveil.anonymize.km.cut_kernels import rest_is_frequent, rows_of_split
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.csr import distinct_in_rows
 from setveil.release.base import Step
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from setveil.anonymize.base import LeafRows
-    from setveil.core.table import Int64Array
 
 LIMIT = 2_000_000
 """A split after which there are more threats than this is not made."""
@@ -156,7 +156,7 @@ class CutSearch:
             return None
         return self._cut(
             self._replaced(cut, node),
-            np.concatenate([[0], np.cumsum(sizes)]),
+            offsets_of(sizes),
             np.concatenate([old, fresh[1]]),
         )
 
@@ -217,7 +217,7 @@ class CutSearch:
             node, int(self.tree.ends[node]), set_offsets, nodes, self.k, self._seen,
         )  # fmt: skip
         lengths = np.diff(set_offsets)
-        return np.concatenate([[0], np.cumsum(lengths[good])]), nodes[np.repeat(good, lengths)]
+        return offsets_of(lengths[good]), nodes[np.repeat(good, lengths)]
 
     def _moles(
         self, cut: Cut, node: int, leading: Int64Array, *, limit: int, work: int

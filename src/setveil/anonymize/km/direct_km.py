@@ -18,6 +18,7 @@ from setveil.anonymize.km.recoding import (
     recodable_rows,
     shortened,
 )
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from setveil.anonymize.base import LeafRows
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
 
@@ -145,7 +146,7 @@ class _Expanded:
             offsets=offsets,
             items=items,
             record_of=record_of.astype(np.int32),
-            place_offsets=np.concatenate([[0], np.cumsum(supports[node_of])]),
+            place_offsets=offsets_of(supports[node_of]),
             places=np.argsort(items, kind="stable"),
         )
 

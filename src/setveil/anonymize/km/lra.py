@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.base import LeafRows
     from setveil.anonymize.km.apriori_km import Raised
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
 

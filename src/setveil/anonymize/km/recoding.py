@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.core.arrays import Int32Array, offsets_of
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.params import count, group_size
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from setveil.anonymize.base import LeafRows
-    from setveil.core.table import Int32Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key
     from setveil.release.generalized import GeneralizedRelease
@@ -93,9 +94,7 @@ class GrowingCut:
         self.tree = rows.taxonomy
         self.hidden = np.zeros(len(self.tree), dtype=bool)
         self._raised: set[int] = set()
-        running = np.concatenate(
-            [[0], np.cumsum(np.bincount(rows.leaves, minlength=len(self.tree)))]
-        )
+        running = offsets_of(np.bincount(rows.leaves, minlength=len(self.tree)))
         self._held = running[self.tree.ends] - running[:-1]  # occurrences of leaves below
         self._price = np.where(self.tree.is_leaf, 0, self.tree.leaves)
         self._paid = np.zeros(len(self.tree), dtype=np.int64)  # as published now

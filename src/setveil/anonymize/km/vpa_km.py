@@ -16,6 +16,7 @@ from setveil.anonymize.km.recoding import (
     recodable_rows,
     shortened,
 )
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.literature import TERROVITIS_2011
 from setveil.core.params import count
 from setveil.core.registry import register
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.base import LeafRows
     from setveil.anonymize.km.apriori_km import Raised
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
 
@@ -170,7 +171,7 @@ def domain_parts(rows: LeafRows, parts: int) -> list[tuple[int, int]]:
     [(1, 4), (4, 7)]
     """
     tree = rows.taxonomy
-    running = np.concatenate([[0], np.cumsum(np.bincount(rows.leaves, minlength=len(tree)))])
+    running = offsets_of(np.bincount(rows.leaves, minlength=len(tree)))
     held: Int64Array = running[tree.ends] - running[:-1]
     tops = [0]
     while len(tops) < parts:
@@ -213,5 +214,5 @@ def _reduced(rows: LeafRows, number: int, first: int, end: int) -> Records:
     inside = (rows.leaves >= first) & (rows.leaves < end)
     record = np.repeat(np.arange(len(rows)), np.diff(rows.offsets))[inside]
     lengths = np.bincount(record, minlength=len(rows))
-    offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
+    offsets = offsets_of(lengths[lengths > 0])
     return Records(tree=rows.taxonomy, offsets=offsets, leaves=rows.leaves[inside], number=number)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
+from setveil.core.arrays import Int64Array, kept_offsets
 from setveil.core.csr import distinct_in_rows
 from setveil.core.params import count, group_size
 from setveil.core.registry import register
@@ -18,7 +19,6 @@ from setveil.release.split import SplitRelease
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from setveil.core.table import Int64Array
     from setveil.engine.local import Engine
 
 ROUNDS = 30
@@ -208,9 +208,7 @@ def _without_rare(table: TransactionTable, k: int) -> TransactionTable:
     stays = np.isin(table.items, keep)
     place = np.zeros(table.n_items, dtype=np.int32)
     place[keep] = np.arange(len(keep))
-    offsets, items = distinct_in_rows(
-        np.concatenate([[0], np.cumsum(stays)])[table.offsets], place[table.items[stays]]
-    )
+    offsets, items = distinct_in_rows(kept_offsets(table.offsets, stays), place[table.items[stays]])
     return TransactionTable.from_csr(offsets, items, [table.vocabulary[i] for i in keep.tolist()])
 
 

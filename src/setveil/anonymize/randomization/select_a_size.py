@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.csr import distinct_in_rows, occurring
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.core.literature import EVFIMIEVSKI_2002
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import Int64Array
     from setveil.engine.local import Engine
 
 MOST = 200_000_000
@@ -206,8 +206,7 @@ def _perturbed(
         shown[place, rows.items[part]] = kept[part]
         lengths.append(shown.sum(axis=1))
         drawn.append(np.nonzero(shown)[1].astype(np.int32))
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(np.concatenate(lengths), out=offsets[1:])
+    offsets = offsets_of(np.concatenate(lengths))
     return TransactionTable(
         offsets=offsets, items=np.concatenate(drawn), vocabulary=rows.vocabulary
     )

@@ -26,6 +26,7 @@ from setveil.anonymize.rho.suppress_kernels import (
     rules_of_size,
     transposed,
 )
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.table import take_rows
 from setveil.release.base import Step
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.anonymize.rho.rho_method import TimeBudget
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
 
 ORACLE_WORK = 300_000_000
 """Steps after which a question about one sensitive item is given up, and the item suppressed."""
@@ -214,7 +215,7 @@ class TokenView:
         offsets, tokens = take_rows(self.rows.offsets, self.rows.tokens, keys // 2)
         longer = np.flatnonzero(keys % 2)
         tokens = np.insert(tokens, offsets[longer + 1], np.int32(len(self.tokens)))
-        offsets = offsets + np.concatenate([[0], np.cumsum(keys % 2)])
+        offsets = offsets + offsets_of(keys % 2)
         names = np.append(self.tokens, token)
         return self._indexed(
             (offsets, tokens, totals),
@@ -452,7 +453,7 @@ class RuleSuppression:
         view, meter = self.view, self.budget.meter
         asks = wanted[view.tokens][view.rows.tokens]
         asked = view.rows.tokens[asks]
-        starts = np.concatenate([[0], np.cumsum(asks)])[view.rows.offsets]
+        starts = kept_offsets(view.rows.offsets, asks)
         if not len(asked):
             return np.empty((0, size + 1), dtype=np.int32), 0
         mask, rules, total = 0, np.empty((0, size + 1), dtype=np.int32), 0

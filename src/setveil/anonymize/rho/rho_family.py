@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
 

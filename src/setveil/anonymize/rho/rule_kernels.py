@@ -23,15 +23,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from setveil.kernels.compiling import compiled
 from setveil.kernels.rows import ensure_room
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array
-
-BoolArray = npt.NDArray[np.bool_]
+    from setveil.core.arrays import BoolArray, Int32Array, Int64Array
 
 SAFE, BROKEN, UNDECIDED = range(3)
 # What a meter holds: work done so far, work allowed, whether somebody asks to stop, calls so far.

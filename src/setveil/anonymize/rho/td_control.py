@@ -18,6 +18,7 @@ from setveil.anonymize.rho.association_rules import (
     shown,
 )
 from setveil.anonymize.rho.rho_method import BudgetedRhoMethod, OutOfTimeError, TimeBudget
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InputError
 from setveil.core.literature import CAO_2010
 from setveil.core.registry import register
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
 
-    from setveil.core.table import Int32Array, Int64Array, TransactionTable
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
     from setveil.release.base import Key
@@ -115,7 +116,7 @@ class Domain:
     def occurrences(self) -> Int64Array:
         """Occurrences of items at or below each token."""
         supports = self.records.supports
-        before = np.concatenate([[0], np.cumsum(supports[: self.n_others])])
+        before = offsets_of(supports[: self.n_others])
         low = np.searchsorted(self.leaf, np.arange(len(self.tree)))
         high = np.searchsorted(self.leaf, self.tree.ends)
         return np.concatenate([before[high] - before[low], supports[self.n_others :]])

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
 
     Itemsets = tuple[tuple[str, ...], ...]
 

@@ -13,7 +13,7 @@ from setveil.kernels.bitsets import ones
 from setveil.kernels.compiling import compiled
 
 if TYPE_CHECKING:
-    from setveil.kernels.types import Int32Array, Int64Array, SignArray
+    from setveil.core.arrays import Int32Array, Int64Array, SignArray
 
 
 @compiled

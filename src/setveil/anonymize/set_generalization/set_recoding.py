@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.anonymize.set_generalization.constraints import Itemsets
-    from setveil.core.table import Int64Array, TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.table import TransactionTable
     from setveil.release.set_generalized import SetGeneralizedRelease
 
 Image = tuple[int, ...]

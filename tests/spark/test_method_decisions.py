@@ -13,8 +13,8 @@ from tests.strategies import tables_with_taxonomy
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import AprioriKm, Disassociate
+from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_km import whole_cost
-from setveil.anonymize.km.recoding import shortened
 from setveil.engine import Local
 
 pytest.importorskip("pyspark")
@@ -103,7 +103,7 @@ def test_apriori_raises_as_here(cells, drawn, k, m):
         patch.setattr(apriori, "cut_into_parts", partial(routing.cut_into_parts, most=20))
         search = apriori._Search(table=halves, tree=tree, leaf=leaf, k=k)
         raised = search.run(min(m, int(table.lengths.max())))
-    assert shortened(raised.steps(tree, whole_cost(tree, table.items))) == local.log
+    assert shorten_log(raised.steps(tree, whole_cost(tree, table.items))) == local.log
 
 
 def split_as_spark_does(table, splitting, live, n_tops):

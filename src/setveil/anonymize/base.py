@@ -11,13 +11,17 @@ from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import some
 from setveil.guarantee.base import distinct_names
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sized
+    from collections.abc import Iterable, Sequence, Sized
 
     from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.table import TransactionTable
     from setveil.release.base import Anonymization
+
+LOGGED = 1000
+"""Steps of a log that are kept one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,3 +146,17 @@ def leaf_rows(table: TransactionTable, taxonomy: Taxonomy) -> LeafRows:
         leaves=(keys % len(tree)).astype(np.int32),
         taxonomy=tree,
     )
+
+
+def shorten_log(log: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the log of a method; what comes after the first thousand steps is summed up."""
+    if len(log) <= LOGGED:
+        return tuple(log)
+    rest = log[LOGGED:]
+    summary = Step(
+        action="and more",
+        subject=f"{len(rest):,} further steps",
+        reason="not listed one by one",
+        cost=sum(step.cost for step in rest),
+    )
+    return (*log[:LOGGED], summary)

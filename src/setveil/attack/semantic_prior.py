@@ -20,17 +20,17 @@ from setveil.core.params import count, flag
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
     from setveil.attack.pieces import Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
     from setveil.core.arrays import FloatArray, Int64Array
+    from setveil.core.progress import Progress
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
 
-    Progress = Callable[[str, int, int], None]
 
 SHARPNESS = 0.5
 """How far what was learned inside chunks is believed for term chunks, where links are weaker."""

@@ -22,17 +22,17 @@ from setveil.core.params import count, real
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
 
     from setveil.attack.evidence import CellTables
     from setveil.attack.rehearsal import Described, Method, Rehearsed
     from setveil.core.arrays import FloatArray
+    from setveil.core.progress import Progress
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
-    Progress = Callable[[str, int, int], None]
 
 RUNS = 20
 """Runs of the anonymizer, at most: small releases never give many tables."""

@@ -27,14 +27,14 @@ from setveil.core.registry import register
 from setveil.kernels.vertical_partition import TERM_CHUNK, vertical_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from setveil.attack.pieces import Piece, Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
+    from setveil.core.progress import Progress
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import DisassociatedRelease
 
-    Progress = Callable[[str, int, int], None]
 
 TERMS = ("aba", "random")
 CHANCE = 1e-9

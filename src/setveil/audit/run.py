@@ -30,16 +30,16 @@ from setveil.core.params import params_of
 from setveil.core.registry import Entry, entries, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from setveil.anonymize.base import Anonymizer
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.base import Anonymization, Key, Release, Step
 
-    Progress = Callable[[str, int, int], None]
     Measures = Mapping[str, float | int | None]
 
     Sets = tuple[tuple[str, ...], ...]

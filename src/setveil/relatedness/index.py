@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.progress import Progress
     from setveil.relatedness.base import IntArray
 
     Array = npt.NDArray[Any]
@@ -513,7 +514,7 @@ def build_index(
     path: str | os.PathLike[str],
     *,
     singulars: bool = True,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> CorpusIndex:
     """Count the words of a corpus into an index on disk, and open it.
 
@@ -571,7 +572,7 @@ def _write(
     folder: Path,
     *,
     singulars: bool,
-    tell: Callable[[str, int, int], None],
+    tell: Progress,
 ) -> None:
     tell("sorting words", 0, 0)
     arrays, word_of = word_forms(tokens.forms, singulars=singulars)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_kernels import repair_listed
 from setveil.anonymize.km.apriori_km import Raised, ranked_by_supports
-from setveil.anonymize.km.recoding import check_recodable, image_of, shortened
+from setveil.anonymize.km.recoding import check_recodable, image_of
 from setveil.core.arrays import BoolArray, Int32Array, Int64Array, offsets_of
 from setveil.core.table import frozen, take_rows
 from setveil.engine.spark import spoken_errors
@@ -134,7 +135,7 @@ def apriori_km(
         release=DistributedGeneralized.of_nodes(frame, tree, hides=False),
         promise=method.promise,
         key=frame if table.has_ids else None,
-        log=shortened(raised.steps(tree, whole)),
+        log=shorten_log(raised.steps(tree, whole)),
         figures={"generalizations": len(raised.log)},
     )
 

@@ -22,12 +22,13 @@ from setveil.tabular.mondrian import mondrian
 from setveil.tabular.recoding import PublishedRows, content_order, content_ranks, random_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
     from setveil.anonymize.base import Anonymizer
     from setveil.core.arrays import Int64Array
+    from setveil.core.progress import Progress
     from setveil.core.table import Frame
     from setveil.tabular.hierarchies import Hierarchy
 
@@ -78,7 +79,7 @@ def relational_transaction(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     method: Anonymizer | None = None,
     rng: np.random.Generator | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> RelationalTransaction:
     """Make a table with a set-valued column (k, k^m)-anonymous.
 

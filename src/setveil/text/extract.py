@@ -15,11 +15,11 @@ from setveil.text.documents import Document, DocumentCounts, Documents
 from setveil.text.extractor import Extractor, Processes, cores, extract_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
 
-    Progress = Callable[[str, int, int], None]
     Batch = list[Document]
 
 BATCH = 200_000  # characters given to a process at a time

@@ -28,13 +28,13 @@ from setveil.io.delimited import checked_delimiter, header_delimiter
 from setveil.io.sources import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     import polars as pl
 
     from setveil.core.arrays import Int64Array
+    from setveil.core.progress import Progress
 
-    Progress = Callable[[str, int, int], None]
 
 PER = ("user", "session", "query")
 ITEMS = ("queries", "noun-phrases", "nouns", "tokens")

@@ -20,9 +20,10 @@ from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.text.swap_kernels import swap_towards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    Progress = Callable[[str, int, int], None]
+    from setveil.core.progress import Progress
+
 
 TOLERANCE = 0.01
 

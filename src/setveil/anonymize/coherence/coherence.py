@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_enough, check_sensitive
+from setveil.anonymize.base import MethodRole, check_enough, check_sensitive, shorten_log
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
-from setveil.anonymize.km.recoding import shortened
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError, InputError
@@ -23,10 +22,11 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.suppressed import publish_suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     import numpy.typing as npt
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
@@ -122,7 +122,7 @@ class Coherence:
         *,
         sensitive: Iterable[str],
         engine: Engine | None = None,  # a mole's records may be anywhere
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the coherent release of `table`, its key and its promise."""
         check_enough(table, self.k)
@@ -162,7 +162,7 @@ class Coherence:
             release=release,
             key=key,
             promise=promise,
-            log=shortened(log),
+            log=shorten_log(log),
             figures={
                 "items_suppressed": int(np.count_nonzero(lost)),
                 "occurrences_suppressed": int(supports[lost].sum()),

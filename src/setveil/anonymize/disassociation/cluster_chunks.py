@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,13 +16,13 @@ from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.kernels.vertical_partition import TERM_CHUNK, partition_clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
-    Progress = Callable[[str, int, int], None]
 
 BATCH = 16_384
 """About how many records are worked on at once."""
@@ -203,7 +204,7 @@ def chunk_clusters(
                 caps=None if caps is None else caps[first:last],
             )
 
-    parted = engine.map_reduce(batches(), part_batch, _union)
+    parted = engine.map_reduce(batches(), part_batch, operator.or_)
     parts = [parted[number] for number in range(len(parted))]
     starts = clustered.offsets[borders[cuts[:-1]]].tolist()
     if progress:
@@ -217,10 +218,6 @@ def chunk_clusters(
         chunk=np.concatenate([part[2] for part in parts]),
         removed=np.concatenate([p[3] + start for p, start in zip(parts, starts, strict=True)]),
     )
-
-
-def _union(one: dict[int, Parted], other: dict[int, Parted]) -> dict[int, Parted]:
-    return one | other
 
 
 def moved_terms(chunks: ClusterChunks, k: int) -> int:

@@ -29,13 +29,12 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.chunk_plan import Plan, publish_disassociated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
     from setveil.guarantee.base import Guarantee
-
-    Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,7 +302,7 @@ class Disassociate(DisassociationMethod):
         table: TransactionTable,
         *,
         engine: Engine | None = None,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the disassociated release of `table`, its key and its promise.
 
@@ -389,7 +388,7 @@ class SafeDisassociate(DisassociationMethod):
         table: TransactionTable,
         *,
         engine: Engine | None = None,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the safe disassociated release of `table`, its key and its promise.
 

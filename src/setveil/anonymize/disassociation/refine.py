@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
 from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,13 +16,12 @@ from setveil.core.table import take_rows
 from setveil.kernels.vertical_partition import TERM_CHUNK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from fractions import Fraction
 
     from setveil.anonymize.disassociation.cluster_chunks import ClusterChunks
+    from setveil.core.progress import Progress
     from setveil.engine.local import Engine
-
-    Progress = Callable[[str, int, int], None]
 
 
 BATCH = 16_384
@@ -245,7 +245,9 @@ def refine(
         firsts = _untried(state, parity, tried)
         domains: dict[int, list[list[int]]] = {}
         if len(firsts):
-            found = engine.map_reduce(pair_batches(state, firsts, sharing), share_in_pairs, _union)
+            found = engine.map_reduce(
+                pair_batches(state, firsts, sharing), share_in_pairs, operator.or_
+            )
             domains = _domains([found[number] for number in range(len(found))])
         joins = [joins[1], len(domains)]
         if domains:
@@ -312,10 +314,6 @@ def _untried(state: Joints, parity: int, tried: set[tuple[int, ...]]) -> Int64Ar
             tried.add(pair)
             firsts.append(first)
     return np.array(firsts, dtype=np.int64)
-
-
-def _union(one: dict[int, Shared], other: dict[int, Shared]) -> dict[int, Shared]:
-    return one | other
 
 
 def _domains(parts: list[Shared]) -> dict[int, list[list[int]]]:

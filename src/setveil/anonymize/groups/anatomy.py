@@ -16,9 +16,10 @@ from setveil.release.base import Anonymization
 from setveil.release.grouped import publish_grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
@@ -91,7 +92,7 @@ class Anatomy:
         sensitive: Iterable[str],
         rng: np.random.Generator | None = None,
         engine: Engine | None = None,  # groups are made one after the other
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the grouped release of `table`, its key and its promise.
 

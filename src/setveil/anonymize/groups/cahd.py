@@ -20,14 +20,14 @@ from setveil.release.group_parts import split_rows
 from setveil.release.grouped import publish_grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
     Rows = tuple[Int64Array, Int32Array]
-    Progress = Callable[[str, int, int], None]
 
 
 @checked
@@ -241,7 +241,7 @@ class CAHD(BandMethod):
         *,
         sensitive: Iterable[str],
         engine: Engine | None = None,  # groups are made one after the other
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the grouped release of `table`, its key and its promise.
 

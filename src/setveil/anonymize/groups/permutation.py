@@ -12,8 +12,9 @@ from setveil.release.base import Anonymization
 from setveil.release.grouped import deal, publish_grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
@@ -76,7 +77,7 @@ class Permutation(BandMethod):
         *,
         sensitive: Iterable[str],
         engine: Engine | None = None,  # groups are made one after the other
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the shuffled release of `table`, its key and its promise.
 

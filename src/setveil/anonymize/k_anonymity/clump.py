@@ -14,8 +14,7 @@ from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -101,7 +100,7 @@ class Clump:
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,  # one pass over all records, in order
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k-anonymous release of `table`, its key and its promise."""
         check_enough(table, self.k)

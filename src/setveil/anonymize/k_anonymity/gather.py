@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,8 +30,9 @@ from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -187,7 +189,7 @@ class Gather:
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k-anonymous release of `table`, its key and its promise."""
         check_enough(table, self.k)
@@ -222,7 +224,7 @@ class Gather:
         self,
         vectors: NodeVectors,
         engine: Engine,
-        progress: Callable[[str, int, int], None] | None,
+        progress: Progress | None,
     ) -> Int64Array:
         """Return the cluster of each record."""
         if vectors.n_nodes == 0:  # a tree without branches: records differ in length only
@@ -260,15 +262,9 @@ class Gather:
                     k=self.k,
                 )
 
-        solved = engine.map_reduce(regions(), solve_region, _union)
+        solved = engine.map_reduce(regions(), solve_region, operator.or_)
         label = np.empty(len(vectors), dtype=np.int64)
         for _, (records, within) in sorted(solved.items()):
             label[records] = done + within
             done += int(within.max()) + 1
         return label
-
-
-def _union(
-    one: dict[int, tuple[Int64Array, Int64Array]], other: dict[int, tuple[Int64Array, Int64Array]]
-) -> dict[int, tuple[Int64Array, Int64Array]]:
-    return one | other

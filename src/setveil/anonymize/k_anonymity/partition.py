@@ -16,7 +16,8 @@ from setveil.anonymize.k_anonymity.partition_kernels import (
     MOVED,
     split_parts,
 )
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
+from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import HE_2009
 from setveil.core.params import group_size
@@ -27,9 +28,8 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from setveil.anonymize.base import LeafRows
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -106,12 +106,12 @@ class Partition:
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,  # a part is known only when its parent is split
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k-anonymous release of `table`, its key and its promise."""
         check_enough(table, self.k)
         rows = leaf_rows(table, taxonomy)
-        offsets, leaves = _without_repeats(rows.offsets, rows.leaves)
+        offsets, leaves = distinct_in_rows(rows.offsets, rows.leaves)
         rows = replace(rows, offsets=offsets, leaves=leaves)
         # Canonical order puts the longest first, so records without items stand at the end.
         n_filled = int(np.count_nonzero(np.diff(rows.offsets)))
@@ -129,7 +129,7 @@ class Partition:
         # All records of a group have the same nodes, and their rows are sorted: leaves are in
         # preorder, and no node lies above another.
         _, examples = np.unique(group, return_index=True)
-        group_offsets, group_nodes = _without_repeats(*take_rows(rows.offsets, cover, examples))
+        group_offsets, group_nodes = distinct_in_rows(*take_rows(rows.offsets, cover, examples))
         clusters = np.empty(len(rows), dtype=np.int64)
         clusters[rows.order] = group
         release, key = publish_groups(
@@ -166,7 +166,7 @@ class Partition:
         self,
         rows: LeafRows,
         n_filled: int,
-        progress: Callable[[str, int, int], None] | None,
+        progress: Progress | None,
     ) -> tuple[Int64Array, Int32Array, list[Step]]:
         """Return each record's group, the node published for each item, and what was done."""
         tree = rows.taxonomy
@@ -197,14 +197,6 @@ class Partition:
         if progress:
             progress("splitting", n_filled, n_filled)
         return group, cover, _log(tree, splits, state)
-
-
-def _without_repeats(offsets: Int64Array, values: Int32Array) -> tuple[Int64Array, Int32Array]:
-    """Keep each value of a sorted row once."""
-    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    first = np.ones(len(values), dtype=bool)
-    first[1:] = (values[1:] != values[:-1]) | (row[1:] != row[:-1])
-    return kept_offsets(offsets, first), values[first]
 
 
 def _log(tree: Taxonomy, splits: Int64Array, state: Int64Array) -> list[Step]:

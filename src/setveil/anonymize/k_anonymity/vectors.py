@@ -12,7 +12,8 @@ from setveil.anonymize.k_anonymity.vector_kernels import (
     ancestor_vectors,
     least_common_generalizations,
 )
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
+from setveil.core.arrays import Int32Array, Int64Array, offsets_of
+from setveil.core.csr import distinct_in_rows
 from setveil.release.generalized import publish_groups
 
 if TYPE_CHECKING:
@@ -90,11 +91,7 @@ def publish_clusters(
         rows.offsets, rows.leaves, rows.taxonomy.parents, group_offsets, members
     )
     if distinct:
-        group = np.repeat(np.arange(len(sizes)), np.diff(offsets))
-        first = np.ones(len(nodes), dtype=bool)
-        first[1:] = (nodes[1:] != nodes[:-1]) | (group[1:] != group[:-1])
-        offsets = kept_offsets(offsets, first)
-        nodes = nodes[first]
+        offsets, nodes = distinct_in_rows(offsets, nodes)
     clusters = np.empty(len(rows), dtype=np.int64)
     clusters[rows.order] = label
     release, key = publish_groups(

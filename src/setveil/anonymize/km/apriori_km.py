@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -9,15 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole
+from setveil.anonymize.base import MethodRole, shorten_log
 from setveil.anonymize.km.apriori_kernels import raise_cut, repair, repair_sets, rows_of_ranks
-from setveil.anonymize.km.recoding import (
-    KmMethod,
-    image_of,
-    publish_image,
-    recodable_rows,
-    shortened,
-)
+from setveil.anonymize.km.recoding import KmMethod, image_of, publish_image, recodable_rows
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
@@ -25,8 +20,9 @@ from setveil.core.table import frozen
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -102,7 +98,7 @@ class AprioriKm(KmMethod):
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,  # each repair decides what is tested next
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k^m-anonymous release of `table`, its key and its promise."""
         rows = recodable_rows(table, taxonomy, self.k)
@@ -114,7 +110,7 @@ class AprioriKm(KmMethod):
             release=release,
             key=key,
             promise=self.promise,
-            log=shortened(raised.steps(tree, whole_cost(tree, rows.leaves))),
+            log=shorten_log(raised.steps(tree, whole_cost(tree, rows.leaves))),
             figures={"generalizations": len(raised.log)},
         )
 
@@ -183,11 +179,7 @@ def solve_part(part: Records, *, k: int, m: int) -> dict[int, Raised]:
 
 def solve_parts(parts: Iterable[Records], k: int, m: int, engine: Engine) -> dict[int, Raised]:
     """Repair independent parts of the data, by their numbers; at least one is needed."""
-    return engine.map_reduce(parts, partial(solve_part, k=k, m=m), _union)
-
-
-def _union(one: dict[int, Raised], other: dict[int, Raised]) -> dict[int, Raised]:
-    return one | other
+    return engine.map_reduce(parts, partial(solve_part, k=k, m=m), operator.or_)
 
 
 def whole_cost(tree: Taxonomy, leaves: Int32Array) -> int:
@@ -199,7 +191,7 @@ def raise_rare(
     records: Records,
     k: int,
     m: int,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Raised:
     """Generalize until every set of up to `m` nodes has support 0 or at least `k`.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.cut_kernels import rare_below, records_of, with_ancestors
 from setveil.anonymize.km.recoding import (
     GrowingCut,
@@ -16,7 +17,6 @@ from setveil.anonymize.km.recoding import (
     image_of,
     publish_image,
     recodable_rows,
-    shortened,
 )
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InfeasibleError
@@ -25,9 +25,10 @@ from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from setveil.anonymize.base import LeafRows
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -97,7 +98,7 @@ class DirectKm(KmMethod):
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,  # each repair decides what is tested next
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k^m-anonymous release of `table`, its key and its promise."""
         rows = recodable_rows(table, taxonomy, self.k)
@@ -109,7 +110,7 @@ class DirectKm(KmMethod):
             release=release,
             key=key,
             promise=self.promise,
-            log=shortened(walk.log),
+            log=shorten_log(walk.log),
             figures={"repairs": len(walk.log)},
         )
 
@@ -173,7 +174,7 @@ class _Walk:
     k: int
     log: list[Step] = field(default_factory=list)
 
-    def run(self, m: int, progress: Callable[[str, int, int], None] | None) -> None:
+    def run(self, m: int, progress: Progress | None) -> None:
         """Test every set of up to `m` nodes, in the order of the count-tree."""
         data, tree = self.expanded, self.cut.tree
         total = len(data.node_of)

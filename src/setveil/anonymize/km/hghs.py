@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.anonymize.base import check_enough, leaf_rows, shorten_log
 from setveil.anonymize.km.cut_search import CutSearch
-from setveil.anonymize.km.recoding import publish_image, shortened
+from setveil.anonymize.km.recoding import publish_image
 from setveil.core.params import count, duration, group_size
 from setveil.core.registry import register
 from setveil.guarantee.km_anonymity import KmAnonymity
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from setveil.anonymize.km.cut_search import Cut
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -128,7 +127,7 @@ class HgHs:
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,  # each split depends on the one before
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k^m-anonymous release of `table`, its key and its promise."""
         started = time.monotonic()
@@ -148,7 +147,7 @@ class HgHs:
             release=release,
             key=key,
             promise=KmAnonymity(k=self.k, m=max(longest, 1) if self.m is None else self.m),
-            log=shortened(self._log(search, cut, descent)),
+            log=shorten_log(self._log(search, cut, descent)),
             figures={
                 "cost": cut.cost / search.unit,
                 "cost_generalization": cut.general / search.unit,
@@ -209,7 +208,7 @@ class Descent:
         search: CutSearch,
         *,
         deadline: float | None,
-        progress: Callable[[str, int, int], None] | None,
+        progress: Progress | None,
     ) -> None:
         self.search = search
         self.deadline = deadline

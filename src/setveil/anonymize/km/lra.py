@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_km import Records, solve_parts, whole_cost
-from setveil.anonymize.km.recoding import KmMethod, image_of, recodable_rows, shortened
+from setveil.anonymize.km.recoding import KmMethod, image_of, recodable_rows
 from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2011
@@ -21,11 +22,12 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from setveil.anonymize.base import LeafRows
     from setveil.anonymize.km.apriori_km import Raised
     from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -95,7 +97,7 @@ class LRA(KmMethod):
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k^m-anonymous release of `table`, its key and its promise."""
         rows = recodable_rows(table, taxonomy, self.k)
@@ -153,7 +155,7 @@ class _Slices:
     k: int
     m: int
     engine: Engine
-    progress: Callable[[str, int, int], None] | None
+    progress: Progress | None
 
     def solve(self, slices: list[Slice]) -> dict[Slice, Raised]:
         """Repair each slice on its own."""
@@ -235,4 +237,4 @@ def _log(rows: LeafRows, solved: dict[Slice, Raised]) -> tuple[Step, ...]:
     for number, ((first, last), raised) in enumerate(solved.items()):
         where = f" of slice {number + 1} ({last - first:,} records)" if len(solved) > 1 else ""
         log += raised.steps(rows.taxonomy, whole, where)
-    return shortened(log)
+    return shorten_log(log)

@@ -22,12 +22,11 @@ from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
     from setveil.anonymize.base import LeafRows
     from setveil.core.arrays import Int64Array
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -93,7 +92,7 @@ class OptimalKm(KmMethod):
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,  # which cut is next depends on the last
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the cheapest k^m-anonymous release of `table`, its key and its promise."""
         rows = recodable_rows(table, taxonomy, self.k)
@@ -197,9 +196,7 @@ class _Space:
         return rare
 
 
-def _search(
-    space: _Space, k: int, m: int, progress: Callable[[str, int, int], None] | None
-) -> tuple[int, int]:
+def _search(space: _Space, k: int, m: int, progress: Progress | None) -> tuple[int, int]:
     """Return the cheapest safe cut and how many cuts were looked at."""
     known = np.empty(0, dtype=np.int64)
     heap = [(0, space.leaves)]

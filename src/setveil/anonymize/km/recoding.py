@@ -13,7 +13,6 @@ from setveil.core.csr import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.params import count, group_size
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.release.base import Step
 from setveil.release.generalized import publish_recoded
 
 if TYPE_CHECKING:
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key
     from setveil.release.generalized import GeneralizedRelease
-
-LOGGED = 1000
-"""How many decisions a log tells one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,17 +142,3 @@ def publish_image(
     names = [table.vocabulary[i] for i in occurring.tolist()]
     nodes[occurring] = image[rows.taxonomy.leaf_of(names)]
     return publish_recoded(rows.taxonomy, table, nodes)
-
-
-def shortened(log: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the first steps of a long log and one that sums up the others."""
-    if len(log) <= LOGGED:
-        return tuple(log)
-    rest = log[LOGGED:]
-    summary = Step(
-        action="and more",
-        subject=f"{len(rest):,} steps",
-        reason="left out here",
-        cost=sum(step.cost for step in rest),
-    )
-    return (*log[:LOGGED], summary)

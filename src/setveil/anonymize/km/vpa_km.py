@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_km import Records, raise_rare, solve_parts, whole_cost
 from setveil.anonymize.km.cut_search import descend
-from setveil.anonymize.km.recoding import (
-    KmMethod,
-    image_of,
-    publish_image,
-    recodable_rows,
-    shortened,
-)
+from setveil.anonymize.km.recoding import KmMethod, image_of, publish_image, recodable_rows
 from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.literature import TERROVITIS_2011
 from setveil.core.params import count
@@ -24,10 +19,11 @@ from setveil.engine import Local
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from setveil.anonymize.base import LeafRows
     from setveil.anonymize.km.apriori_km import Raised
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -95,7 +91,7 @@ class VPAKm(KmMethod):
         *,
         taxonomy: Taxonomy,
         engine: Engine | None = None,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the k^m-anonymous release of `table`, its key and its promise."""
         rows = recodable_rows(table, taxonomy, self.k)
@@ -132,7 +128,7 @@ class VPAKm(KmMethod):
             release=release,
             key=key,
             promise=self.promise,
-            log=shortened(log),
+            log=shorten_log(log),
             figures={"parts": len(ranges), "generalizations_across_parts": len(across)},
         )
 
@@ -141,7 +137,7 @@ class VPAKm(KmMethod):
         rows: LeafRows,
         ranges: list[tuple[int, int]],
         engine: Engine,
-        progress: Callable[[str, int, int], None] | None,
+        progress: Progress | None,
     ) -> dict[int, Raised]:
         """Repair each part that at least k records hold; with a single part there is nothing."""
         found = [_reduced(rows, number, *nodes) for number, nodes in enumerate(ranges)]

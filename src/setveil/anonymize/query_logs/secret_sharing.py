@@ -17,8 +17,7 @@ from setveil.release.encoded import publish_encoded
 from setveil.release.shared import DIGITS, PRIME, SharedRelease, blocks_of, value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
@@ -97,7 +96,7 @@ class SecretSharing:
         secret: bytes | None = None,
         rng: np.random.Generator | None = None,
         engine: Engine | None = None,  # there is nothing to distribute
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the records as shares, and the key that says what each handle means.
 

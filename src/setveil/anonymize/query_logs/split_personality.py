@@ -17,8 +17,7 @@ from setveil.release.base import Anonymization, Key, Step
 from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from setveil.core.progress import Progress
     from setveil.engine.local import Engine
 
 ROUNDS = 30
@@ -94,7 +93,7 @@ class SplitPersonality:
         table: TransactionTable,
         *,
         engine: Engine | None = None,  # there is nothing to distribute
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the profiles, and the key that says whose each is."""
         check_enough(table, self.k)
@@ -123,7 +122,7 @@ def item_topics(
     table: TransactionTable,
     topics: int,
     *,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Int64Array:
     """Group the items of a table of sets into topics by which records hold them together.
 

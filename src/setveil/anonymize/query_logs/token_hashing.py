@@ -15,10 +15,9 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.encoded import publish_encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
@@ -119,7 +118,7 @@ class TokenHashing:
         secret: bytes | None = None,
         rng: np.random.Generator | None = None,
         engine: Engine | None = None,  # there is nothing to distribute
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the records with tags for items, and the key that says what each tag means.
 

@@ -23,10 +23,9 @@ from setveil.release.item_channel import ItemChannel
 from setveil.release.perturbed import publish_perturbed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
+    from setveil.core.progress import Progress
     from setveil.engine.local import Engine
 
 MOST = 200_000_000
@@ -126,7 +125,7 @@ class SelectASize:
         *,
         rng: np.random.Generator | None = None,
         engine: Engine | None = None,  # drawing is fast
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the randomized records and the key that says whose they are.
 
@@ -190,7 +189,7 @@ def _perturbed(
     rows: TransactionTable,
     channel: ItemChannel,
     rng: np.random.Generator,
-    progress: Callable[[str, int, int], None] | None,
+    progress: Progress | None,
 ) -> TransactionTable:
     """Return the records with items left out and added by chance."""
     kept = _kept(rows, channel, rng)

@@ -28,14 +28,14 @@ from setveil.anonymize.rho.suppress_kernels import (
 )
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.table import take_rows
-from setveil.release.base import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     import numpy.typing as npt
 
     from setveil.anonymize.rho.rho_method import TimeBudget
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
 
 ORACLE_WORK = 300_000_000
@@ -288,9 +288,6 @@ RULES = 1 << 20
 LEVEL_WORK = 300_000_000
 """Steps that a level of three or more items may take before witnesses are hit one by one."""
 
-SHOWN = 1_000
-"""Steps that a log shows; what follows is summed up in one."""
-
 
 class TooDearError(Exception):
     """The suppressions cost more than was allowed; caught by whoever allowed it."""
@@ -346,7 +343,7 @@ class RuleSuppression:
     first: Int64Array | None = None
     among: Int64Array | None = None
     allowed: int | None = None
-    progress: Callable[[str, int, int], None] | None = None
+    progress: Progress | None = None
     picks: list[Pick] = field(default_factory=list)
     loss: int = 0
     notes: list[str] = field(default_factory=list)
@@ -521,19 +518,3 @@ class RuleSuppression:
         self.image = np.where(self.image == token, np.int32(-1), self.image)
         if self.allowed is not None and self.loss > self.allowed:
             raise TooDearError
-
-
-def shown(steps: list[Step]) -> tuple[Step, ...]:
-    """Return the log, with what comes after the first thousand steps summed up."""
-    if len(steps) <= SHOWN:
-        return tuple(steps)
-    rest = steps[SHOWN:]
-    return (
-        *steps[:SHOWN],
-        Step(
-            action="and more",
-            subject=f"{len(rest):,} further steps",
-            reason="not listed one by one",
-            cost=sum(step.cost for step in rest),
-        ),
-    )

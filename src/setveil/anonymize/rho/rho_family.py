@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.rho.association_rules import TokenView, odds, shown
+from setveil.anonymize.base import shorten_log
+from setveil.anonymize.rho.association_rules import TokenView, odds
 from setveil.anonymize.rho.rho_method import BudgetedRhoMethod, OutOfTimeError, TimeBudget
 from setveil.anonymize.rho.rule_kernels import SAFE
 from setveil.anonymize.rho.td_control import Domain, particularize
@@ -17,10 +18,11 @@ from setveil.guarantee.rho_uncertainty import RhoUncertainty
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from fractions import Fraction
 
     from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -95,7 +97,7 @@ class RhoFamily(BudgetedRhoMethod):
         taxonomy: Taxonomy,
         sensitive: Iterable[str],
         engine: Engine | None = None,  # what is given back depends on the rest
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the ρ-uncertain release of least loss, its key and its promise."""
         with TimeBudget(self.budget) as budget:
@@ -121,7 +123,7 @@ class RhoFamily(BudgetedRhoMethod):
             release=release,
             key=key,
             promise=RhoUncertainty(rho=self.rho, sensitive=left, prior=self.prior),
-            log=shown([*log, *best.log, *domain.generalized(best.image)]),
+            log=shorten_log([*log, *best.log, *domain.generalized(best.image)]),
             figures={
                 "average_loss": domain.share(best.loss),
                 "average_losses": {c.name: domain.share(c.loss) for c in tried},
@@ -133,7 +135,7 @@ class RhoFamily(BudgetedRhoMethod):
         self,
         domain: Domain,
         budget: TimeBudget,
-        progress: Callable[[str, int, int], None] | None,
+        progress: Progress | None,
     ) -> list[Candidate]:
         """Return what was tried, SimpleSuppression first."""
         simple = domain.uniform(domain.tree.height)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_sensitive
-from setveil.anonymize.rho.association_rules import ItemRows, Pick, RuleSuppression, shown
+from setveil.anonymize.base import MethodRole, check_sensitive, shorten_log
+from setveil.anonymize.rho.association_rules import ItemRows, Pick, RuleSuppression
 from setveil.anonymize.rho.rho_method import (
     BudgetedRhoMethod,
     OutOfTimeError,
@@ -22,8 +22,9 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.suppressed import publish_suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
 
@@ -93,7 +94,7 @@ class SuppressControl(BudgetedRhoMethod):
         *,
         sensitive: Iterable[str],
         engine: Engine | None = None,  # each choice depends on the ones before
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the ρ-uncertain release of `table`, its key and its promise."""
         with TimeBudget(self.budget) as budget:
@@ -137,7 +138,7 @@ class SuppressControl(BudgetedRhoMethod):
             release=release,
             key=key,
             promise=RhoUncertainty(rho=self.rho, sensitive=left, prior=self.prior),
-            log=shown(log),
+            log=shorten_log(log),
             figures={
                 "average_loss": work.loss / total if total else 0.0,
                 "suppressed": len(work.picks),
@@ -199,7 +200,7 @@ class SimpleSuppression(RhoMethod):
         *,
         sensitive: Iterable[str],
         engine: Engine | None = None,  # there is nothing to distribute
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return `table` without its sensitive items, its key and its promise."""
         names = check_sensitive(table, sensitive)
@@ -224,6 +225,6 @@ class SimpleSuppression(RhoMethod):
             release=release,
             key=key,
             promise=RhoUncertainty(rho=self.rho, sensitive=(), prior=self.prior),
-            log=shown(log),
+            log=shorten_log(log),
             figures={"average_loss": lost / total if total else 0.0},
         )

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_sensitive
-from setveil.anonymize.rho.association_rules import (
-    ItemRows,
-    Pick,
-    RuleSuppression,
-    TooDearError,
-    shown,
-)
+from setveil.anonymize.base import MethodRole, check_sensitive, shorten_log
+from setveil.anonymize.rho.association_rules import ItemRows, Pick, RuleSuppression, TooDearError
 from setveil.anonymize.rho.rho_method import BudgetedRhoMethod, OutOfTimeError, TimeBudget
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InputError
@@ -28,9 +22,10 @@ from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_recoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from fractions import Fraction
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.local import Engine
@@ -252,7 +247,7 @@ class TopDown:
         for pick in work.picks:
             self._suppress(pick)
 
-    def split_all(self, progress: Callable[[str, int, int], None] | None) -> None:
+    def split_all(self, progress: Progress | None) -> None:
         """Split the node of greatest net gain, and again, while one gains anything."""
         if self.domain.n_others:
             self._add(self.domain.narrowed(0))
@@ -499,7 +494,7 @@ class TDControl(BudgetedRhoMethod):
         taxonomy: Taxonomy,
         sensitive: Iterable[str],
         engine: Engine | None = None,  # each choice depends on the ones before
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return the ρ-uncertain release of `table`, its key and its promise."""
         with TimeBudget(self.budget) as budget:
@@ -512,7 +507,7 @@ class TDControl(BudgetedRhoMethod):
             release=release,
             key=key,
             promise=RhoUncertainty(rho=self.rho, sensitive=left, prior=self.prior),
-            log=shown([*run.log, *domain.generalized(run.image)]),
+            log=shorten_log([*run.log, *domain.generalized(run.image)]),
             figures={
                 "average_loss": domain.share(domain.loss(run.image)),
                 "net_gains": run.net_gains,
@@ -527,7 +522,7 @@ def particularize(
     budget: TimeBudget,
     *,
     prior: bool,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> TopDown:
     """Run TDControl on prepared records; what comes back is safe, whether in time or not."""
     run = TopDown(domain=domain, rho=rho, budget=budget)

@@ -28,15 +28,15 @@ from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     import numpy as np
 
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
     from setveil.io.wordnet import WordNet
 
-    Progress = Callable[[str, int, int], None]
 
 TOLD_EVERY = 50
 """After how many steps the progress is told."""

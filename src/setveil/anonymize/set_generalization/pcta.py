@@ -24,11 +24,12 @@ from setveil.core.params import choice, group_size, share
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     import numpy as np
 
     from setveil.anonymize.set_generalization.set_recoding import Image
+    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.engine.local import Engine
     from setveil.io.wordnet import WordNet
@@ -123,7 +124,7 @@ class PCTA:
         utility: Iterable[Iterable[str]] | WordNet | None = None,
         rng: np.random.Generator | None = None,
         engine: Engine | None = None,  # each choice depends on the ones before
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Anonymization:
         """Return a release that keeps the constraints, its key and its promise.
 

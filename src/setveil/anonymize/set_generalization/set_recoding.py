@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from setveil.anonymize.rho.association_rules import shown
+from setveil.anonymize.base import shorten_log
 from setveil.anonymize.set_generalization.cover_kernels import (
     common_bits,
     join,
@@ -373,7 +373,7 @@ def published(
         release=release,
         key=key,
         promise=SupportConstraints(itemsets=_seen(itemsets, release), k=recoding.k),
-        log=shown(log),
+        log=shorten_log(log),
         figures={
             "constraints": len(itemsets),
             "generalized": recoding.generalized,

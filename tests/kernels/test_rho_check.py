@@ -26,9 +26,9 @@ from setveil.guarantee.rho_kernels import (
     reserve,
     search,
     sort_numbers,
-    transpose,
 )
 from setveil.guarantee.rho_rules import build_index
+from setveil.kernels.rows import transpose
 
 WIDTH = 6
 row_lists = st.lists(st.sets(st.integers(0, WIDTH - 1)), max_size=30)

@@ -30,9 +30,8 @@ from setveil.anonymize.rho.suppress_kernels import (
     projected,
     row_marks,
     rules_of_size,
-    transposed,
 )
-from setveil.kernels.rows import ensure_room
+from setveil.kernels.rows import ensure_room, transpose
 
 WIDTH = 6
 CONSEQUENT = WIDTH  # what the rows are about, where it is no token of theirs
@@ -55,7 +54,7 @@ def indexed(rows, width=WIDTH):
     plain = sorted(counts, key=lambda row: (-len(row), sorted(row)))
     offsets, tokens = compressed(plain)
     weights = np.array([counts[row] for row in plain], dtype=np.int64)
-    starts, posts = transposed(offsets, tokens, width)
+    starts, posts = transpose(offsets, tokens, width)
     return plain, TokenRows(offsets, tokens, weights, starts, posts, row_marks(offsets, tokens))
 
 
@@ -280,11 +279,11 @@ def test_recoding(rows, image):
     parts = [tokens[a:b].tolist() for a, b in pairwise(starts)]
     assert list(map(set, parts)) == expected
     assert list(map(len, parts)) == list(map(len, expected))
-    by_token, holding = transposed(starts, tokens, 4)
+    by_token, holding = transpose(starts, tokens, 4)
     for token in range(4):
         held = holding[by_token[token] : by_token[token + 1]].tolist()
         assert held == [r for r, row in enumerate(expected) if token in row]
-    starts, tokens = transposed(by_token, holding, len(rows))
+    starts, tokens = transpose(by_token, holding, len(rows))
     parts = [tokens[a:b].tolist() for a, b in pairwise(starts)]
     assert parts == [sorted(row) for row in expected]
     weights = np.arange(1, len(rows) + 1)

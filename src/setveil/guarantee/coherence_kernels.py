@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.kernels.compiling import compiled
+from setveil.kernels.rows import ensure_room
 
 if TYPE_CHECKING:
     from setveil.core.arrays import Int32Array, Int64Array
@@ -164,12 +165,7 @@ def least_moles(
         for i in range(n_met):
             target[met[i]] = needed
             needed += count[met[i]]
-        if needed > len(holder):
-            longer_holder = np.empty(2 * needed, dtype=np.int64)
-            longer_behind = np.empty(2 * needed, dtype=np.int64)
-            longer_holder[:end] = holder[:end]
-            longer_behind[:end] = behind[:end]
-            holder, behind = longer_holder, longer_behind
+        holder, behind = ensure_room(holder, needed), ensure_room(behind, needed)
         for i in range(start, end):
             for at in range(behind[i], offsets[holder[i] + 1]):
                 into = target[items[at]]

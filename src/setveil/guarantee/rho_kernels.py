@@ -1,6 +1,4 @@
-"""Rows as the check of ρ-uncertainty wants them: merged where equal, and turned both ways.
-
-The exact check of ρ-uncertainty for one sensitive item at a time: counts and certificate.
+"""The exact check of ρ-uncertainty for one sensitive item at a time: counts, certificate, search.
 
 Rows are distinct and weighted, longest first; items are numbered from the rarest on, so that a
 row's first item has the shortest list of rows (see `Index`).
@@ -11,10 +9,6 @@ confidence is then at least p/q or, if strict, more than p/q.
 
 The longer kernels stop after about `steps` steps and go on when called again, so that their
 caller can look at the clock.
-
-The exact check of ρ-uncertainty: the search through closed antecedents, depth first.
-
-See :mod:`setveil.guarantee.rho_kernels` for the arrays and for what a threshold is.
 """
 
 # int and np.int64 are one type in compiled code.
@@ -86,28 +80,6 @@ def merge_rows(
                     break
             slot = (slot + 1) & (size - 1)
     return first[:found].copy(), copies[:found].copy(), hashes[:found].copy()
-
-
-@compiled
-def transpose(starts: Int64Array, columns: Int32Array, width: int) -> tuple[Int64Array, Int32Array]:
-    """Turn rows of columns into columns of rows, ascending within each.
-
-    >>> transpose(np.array([0, 2, 3]), np.array([1, 0, 1], dtype=np.int32), 3)
-    (array([0, 1, 3, 3]), array([0, 0, 1], dtype=int32))
-    """
-    turned = np.zeros(width + 1, dtype=np.int64)
-    for at in range(len(columns)):
-        turned[columns[at] + 1] += 1
-    # From counts to begins.
-    for column in range(width):
-        turned[column + 1] += turned[column]
-    fill = turned[:-1].copy()
-    rows = np.empty(len(columns), dtype=np.int32)
-    for row in range(len(starts) - 1):
-        for at in range(starts[row], starts[row + 1]):
-            rows[fill[columns[at]]] = row
-            fill[columns[at]] += 1
-    return turned, rows
 
 
 @compiled

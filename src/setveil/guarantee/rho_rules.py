@@ -36,8 +36,8 @@ from setveil.guarantee.rho_kernels import (
     merge_rows,
     reserve,
     search,
-    transpose,
 )
+from setveil.kernels.rows import transpose
 from setveil.release.views import published_rows
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
-"""Splitting records into clusters by their most frequent items, without recursion.
+"""Clusters of records, and the shared chunks of neighbouring clusters.
 
-Which items of the term chunks of two neighbouring clusters can be published in shared chunks.
+Records are split into clusters by their most frequent items, without recursion. Then pairs of
+clusters are asked which items of their term chunks could be published in chunks that they share.
 """
 
 # int and np.int64 are one type in compiled code.

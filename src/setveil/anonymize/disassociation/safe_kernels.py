@@ -1,12 +1,9 @@
-"""Taking items out of some records of a cluster, as far as the sets of their chunks stay frequent.
-
-The records of each item are bits of a row of 64-bit words; records are numbered within a cluster.
-
-Clusters in which no record chunk holds an item so often that a link to it is too likely.
+"""Clusters in which no record chunk holds an item so often that a link to it is too likely.
 
 An item of a record chunk that more records of the cluster hold than a cap allows is taken out of
 some of them (partial suppression), as far as the sets of its chunk stay frequent; otherwise it
-goes to the term chunk, which hides how often it occurs.
+goes to the term chunk, which hides how often it occurs. The records of each item are bits of a row
+of 64-bit words; records are numbered within a cluster.
 """
 
 # int and np.int64 are one type in compiled code.

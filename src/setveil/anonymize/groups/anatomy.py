@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.groups.cahd import split_feasible, told
+from setveil.anonymize.groups.cahd import grouping_log, split_feasible
 from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.core.table import take_rows
@@ -116,7 +116,7 @@ class Anatomy:
         release, key = publish_grouped(table, group_of, names, whole=True)
         left = np.flatnonzero(found < 0)
         secret = np.diff(split.secret[0])[shuffled[left]]
-        log, figures = told(group_of, len(left), int(np.count_nonzero(secret)))
+        log, figures = grouping_log(group_of, len(left), int(np.count_nonzero(secret)))
         return Anonymization(
             release=release,
             key=key,

@@ -1,4 +1,8 @@
-"""CAHD: groups of similar records that publish their sensitive items together."""
+"""CAHD: groups of similar records that publish their sensitive items together.
+
+What all methods that group records share stands here too: the checks before the work, and groups
+along a band.
+"""
 
 from __future__ import annotations
 
@@ -153,10 +157,10 @@ def band_groups_of(
     group_of[split.order[order]] = found
     left = group_of < 0
     bare = int(np.count_nonzero(np.diff(secret_offsets)[found < 0]))
-    return group_of, *told(group_of, int(np.count_nonzero(left)), bare)
+    return group_of, *grouping_log(group_of, int(np.count_nonzero(left)), bare)
 
 
-def told(
+def grouping_log(
     group_of: Int64Array, left: int, with_secret: int
 ) -> tuple[tuple[Step, ...], dict[str, int]]:
     """Return the log and the figures of a grouping with so many records left over."""

@@ -1,6 +1,7 @@
-"""Groups around each sensitive record: its nearest neighbours in an order of the records.
+"""Groups in which no two records share a sensitive item.
 
-Groups of records of which no two share a sensitive item, the most frequent items first.
+CAHD puts each sensitive record together with its nearest neighbours in an order of the records;
+Anatomy takes one record for each sensitive item, the most frequent items first.
 """
 
 # int and np.int64 are one type in compiled code.

@@ -3,9 +3,8 @@
 A record `t` has ``n_t(v)`` items at or below node `v`. With ``gamma(v) = leaves(parent of v) -
 leaves(v)`` its vector holds ``gamma(v) * n_t(v)`` for every node but the root. The pointwise
 minimum over a group, summed, is what the group keeps when it is published as its least common
-generalization; distortion is what is missing from the whole.
-
-Clump's greedy assignment.
+generalization; distortion is what is missing from the whole. :func:`clump` assigns records to
+clusters greedily by it.
 """
 
 # int and np.int64 are one type in compiled code.

@@ -1,11 +1,4 @@
-"""Raising the nodes of a rare set to ancestors, where it costs least.
-
-Costs are whole numbers: occurrences times leaves, so that ties are exact. ``extra[v]`` is what
-publishing node `v` would cost more than what now stands below it. Records are sorted runs of
-leaves; the places where a rank stands in their rows tell which records hold a node (see
-:mod:`setveil.anonymize.km.apriori_kernels`).
-
-Apriori anonymization: find rare sets of nodes, size by size, and raise them to ancestors.
+"""Apriori anonymization: find rare sets of nodes, size by size, and raise them to ancestors.
 
 Nodes carry a *rank*: more general first, then by falling support. A record is the sorted row of
 the ranks of all nodes above its items that are still *open*, that is, not strictly below a node
@@ -15,6 +8,9 @@ again: raising a node only closes what lies below it.
 A rare set of which all proper subsets are frequent occurs less often than each of them. So the
 search extends a set only by nodes that some of its records lack, and neither long records nor
 equal ones make it walk through all their subsets.
+
+Costs are whole numbers: occurrences times leaves, so that ties are exact. ``extra[v]`` is what
+publishing node `v` would cost more than what now stands below it.
 """
 
 from __future__ import annotations

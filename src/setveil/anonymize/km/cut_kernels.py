@@ -1,11 +1,9 @@
-"""The count-tree of k^m-anonymity, walked without being built.
+"""The count-tree of k^m-anonymity, walked without being built; and what a split of the cut changes.
 
-Records hold taxonomy nodes: their leaves and all ancestors of these. Nodes are numbered by rank,
-ancestors before what is below them, and stand in that order within a record. An itemset is held
-as the places in the records where its last node stands; what follows these places are the
-itemsets below it in the tree.
-
-The records that a split of one node of the cut changes, and supports of a few nodes.
+In the count-tree, records hold taxonomy nodes: their leaves and all ancestors of these. Nodes are
+numbered by rank, ancestors before what is below them, and stand in that order within a record. An
+itemset is held as the places in the records where its last node stands; what follows these places
+are the itemsets below it in the tree.
 """
 
 from __future__ import annotations

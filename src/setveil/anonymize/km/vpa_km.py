@@ -145,13 +145,13 @@ class VPAKm(KmMethod):
         if len(ranges) < 2 or not work:
             return {}
 
-        def told() -> Iterator[Records]:
+        def parts_with_progress() -> Iterator[Records]:
             for done, part in enumerate(work):
                 if progress:
                     progress("repairing parts", done, len(work))
                 yield part
 
-        return solve_parts(told(), self.k, self.m, engine)
+        return solve_parts(parts_with_progress(), self.k, self.m, engine)
 
 
 def domain_parts(rows: LeafRows, parts: int) -> list[tuple[int, int]]:

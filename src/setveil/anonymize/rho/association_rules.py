@@ -24,10 +24,10 @@ from setveil.anonymize.rho.suppress_kernels import (
     projected,
     row_marks,
     rules_of_size,
-    transposed,
 )
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.table import take_rows
+from setveil.kernels.rows import transpose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,7 +90,7 @@ class ItemRows:
         )
         kinds, weights, _ = merged(offsets, items, np.ones(len(ordered), dtype=np.int64))
         offsets, items = take_rows(offsets, items, kinds)
-        starts, posts = transposed(offsets, items, n_items)
+        starts, posts = transpose(offsets, items, n_items)
         copies = np.repeat(weights, np.diff(offsets))
         supports = np.bincount(items, weights=copies, minlength=n_items).astype(np.int64)
         return cls(
@@ -156,8 +156,8 @@ class TokenView:
         used = used[np.lexsort((used, support[used], later))]
         place = np.full(n_tokens, -1, dtype=np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
-        starts, posts = transposed(offsets, place[tokens], len(used))
-        offsets, tokens = transposed(starts, posts, len(among))
+        starts, posts = transpose(offsets, place[tokens], len(used))
+        offsets, tokens = transpose(starts, posts, len(among))
         kinds, weights, kind_of = merged(offsets, tokens, records.weights[among])
         offsets, tokens = take_rows(offsets, tokens, kinds)
         yes, no = odds(rho, records.n_records)
@@ -186,7 +186,7 @@ class TokenView:
         rank = np.empty(len(longest), dtype=np.int32)
         rank[longest] = np.arange(len(longest), dtype=np.int32)
         offsets, values = take_rows(offsets, values, longest)
-        starts, posts = transposed(offsets, values, len(tokens))
+        starts, posts = transpose(offsets, values, len(tokens))
         marks = row_marks(offsets, values)
         return cls(
             rows=TokenRows(offsets, values, weights[longest], starts, posts, marks),

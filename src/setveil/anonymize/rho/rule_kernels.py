@@ -9,10 +9,8 @@ Rows are over *tokens*: whatever stands in a published record. A token that is n
 as removed everywhere. The consequent need not be a token of the rows: what counts is how much of
 each row's weight is `given` to it.
 
-The search for a rule that is too sure among closed antecedents.
-
-The places of a node, the tokens they share and the candidates that lead on from it live on stacks:
-a kernel must not call itself.
+The search keeps the places of a node, the tokens they share and the candidates that lead on from
+it on stacks: a kernel must not call itself.
 """
 
 # int and np.int64 are one type in compiled code.

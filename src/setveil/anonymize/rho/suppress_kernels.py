@@ -47,30 +47,6 @@ def projected(
 
 
 @compiled
-def transposed(
-    offsets: Int64Array, values: Int32Array, n_values: int
-) -> tuple[Int64Array, Int32Array]:
-    """Return for each value the rows that hold it, ascending; done twice it sorts every row.
-
-    >>> transposed(np.array([0, 2, 3]), np.array([1, 0, 1], np.int32), 2)
-    (array([0, 1, 3]), array([0, 0, 1], dtype=int32))
-    """
-    starts = np.zeros(n_values + 1, np.int64)
-    for value in values:
-        starts[value + 1] += 1
-    for value in range(n_values):
-        starts[value + 1] += starts[value]
-    # Rows are visited in order, so each list ascends.
-    write = starts[:-1].copy()
-    rows = np.empty(len(values), np.int32)
-    for row in range(len(offsets) - 1):
-        for at in range(offsets[row], offsets[row + 1]):
-            rows[write[values[at]]] = row
-            write[values[at]] += 1
-    return starts, rows
-
-
-@compiled
 def merged(
     offsets: Int64Array, tokens: Int32Array, weights: Int64Array
 ) -> tuple[Int64Array, Int64Array, Int32Array]:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from setveil.core.arrays import Int64Array, offsets_of
+
 if TYPE_CHECKING:
     from setveil.release.disassociated import DisassociatedRelease
 

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from benchmarks.row import Row, timed
-from setveil.anonymize import CAHD, Anatomy, degree_groups
+from setveil.anonymize import CAHD, Anatomy
+from setveil.anonymize.groups import cahd
 from setveil.measure import mean_reconstruction_error
 from setveil.synthetic import lookalike
 
@@ -98,7 +99,7 @@ def against_product(*, small: bool) -> list[Row]:
     n = 2_000 if small else 60_000
     table, _ = case(n)
     errors = [mean_reconstruction_error(made(CAHD(p=P), n).release, table).value]
-    with patch.object(degree_groups, "band_order", product_order):
+    with patch.object(cahd, "band_order", product_order):
         errors.append(mean_reconstruction_error(made(CAHD(p=P), n).release, table).value)
     what = f"with A·Aᵀ of at most {ENTRIES:,} entries"
     return [

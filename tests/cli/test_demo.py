@@ -8,8 +8,10 @@ from typer.testing import CliRunner
 
 import setveil
 from setveil.anonymize import Gather
-from setveil.audit import audit, load_audit, search
+from setveil.anonymize.base import MethodRole
+from setveil.audit import audit, load_audit
 from setveil.cli import app, demo
+from setveil.core.registry import entries
 from setveil.synthetic import clinic
 
 
@@ -21,7 +23,9 @@ def run_demo(out, *more):
 def _small():
     """Let an audit that names no method try two."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "CHOSEN", ("gather", "suppress-control"))
+        for entry in entries("anonymizer"):
+            if entry.name not in {"gather", "suppress-control"}:
+                patch.setattr(entry.target, "role", MethodRole(), raising=False)
         yield
 
 

@@ -15,7 +15,7 @@ from tests.conftest import missing_component
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import LRA, Disassociate, Gather, SafeDisassociate, VPAKm
-from setveil.anonymize import gather as gather_module
+from setveil.anonymize.k_anonymity import gather as gather_module
 from setveil.core.errors import EngineError, InfeasibleError, ParameterError
 from setveil.engine import Local, Loopback, Spark
 from setveil.engine import spark as spark_module

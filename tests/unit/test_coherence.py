@@ -10,7 +10,8 @@ from tests.reference.coherence import is_coherent, suppress, without
 from tests.strategies import names, rows_over
 
 from setveil import TransactionTable
-from setveil.anonymize import Coherence, coherence
+from setveil.anonymize import Coherence
+from setveil.anonymize.coherence import coherence
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 
 

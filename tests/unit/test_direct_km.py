@@ -15,7 +15,8 @@ from tests.strategies import tables_with_taxonomy
 from tests.unit.km_instances import TREE, instances, published
 
 from setveil import Taxonomy, TransactionTable
-from setveil.anonymize import DirectKm, direct_km
+from setveil.anonymize import DirectKm
+from setveil.anonymize.km import direct_km
 from setveil.core.errors import InfeasibleError
 from setveil.guarantee import KmAnonymity
 

@@ -246,7 +246,7 @@ def test_terms_that_stand_in_term_chunks_only():
         terms_lost(release, TABLE, k=5)
     with pytest.raises(ParameterError, match="k is 0"):
         terms_lost(release, TABLE, k=0)
-    with pytest.raises(NotApplicable, match="term chunks"):
+    with pytest.raises(NotApplicable, match="has no chunks"):
         terms_lost(publish_suppressed(TABLE, [True] * 6)[0], TABLE, k=2)
 
 

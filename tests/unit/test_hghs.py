@@ -13,8 +13,9 @@ from tests.strategies import tables_with_taxonomy
 
 import setveil
 from setveil import Taxonomy, TransactionTable
-from setveil.anonymize import HgHs, cut_search, hghs
+from setveil.anonymize import HgHs
 from setveil.anonymize.base import leaf_rows
+from setveil.anonymize.km import cut_search, hghs
 from setveil.anonymize.km.cut_search import CutSearch
 from setveil.core.errors import InfeasibleError, ParameterError
 

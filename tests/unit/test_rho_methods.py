@@ -14,9 +14,8 @@ from setveil.anonymize import (
     SimpleSuppression,
     SuppressControl,
     TDControl,
-    association_rules,
-    rule_suppression,
 )
+from setveil.anonymize.rho import association_rules
 from setveil.anonymize.rho.association_rules import odds
 from setveil.core.errors import InputError, ParameterError
 from setveil.measure import average_loss
@@ -93,10 +92,10 @@ def test_a_budget_that_is_not_used_up_changes_nothing(method):
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
-        (rule_suppression, "RULES", 2),
-        (rule_suppression, "LEVEL_WORK", 10),
+        (association_rules, "RULES", 2),
+        (association_rules, "LEVEL_WORK", 10),
         (association_rules, "ORACLE_WORK", 3),
-        (rule_suppression, "SHOWN", 1),
+        (association_rules, "SHOWN", 1),
     ],
 )
 def test_other_ways_are_as_safe(monkeypatch, method, module, name, value):

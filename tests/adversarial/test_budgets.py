@@ -84,11 +84,12 @@ def watched():
     """
     most, over = [0], threading.Event()
     others = set(children())  # of tests before this one, such as Spark
-    here = resident(os.getpid())
+    here, own = resident(os.getpid()), command_of(os.getpid())
 
     def watch():
         while not over.wait(0.002):
-            workers = set(children()) - others
+            # A child that runs no program of its own yet still shows the memory of this process.
+            workers = [each for each in set(children()) - others if command_of(each) != own]
             most.append(max(most[-1], here + sum(map(resident, workers))))
 
     thread = threading.Thread(target=watch)
@@ -98,6 +99,14 @@ def watched():
     finally:
         over.set()
         thread.join()
+
+
+def command_of(process):
+    """Return the command line of a process, empty for one that has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def children():

@@ -93,8 +93,8 @@ def test_wordnet_gives_utility_constraints(clinic, lists, data_dir):
         (["--utility", "nowhere.txt"], "nowhere.txt"),
         (["--utility", "wordnet:nowhere"], "no WordNet here"),
         (["--taxonomy", "nowhere.csv"], "uses no tree"),
-        (["--constrained", "0"], "protects nothing"),
-        (["--s", "2"], "s is '2'"),
+        (["--constrained", "0"], "constrained is 0"),
+        (["--s", "2"], "s is 2"),
         (["--objective", "speed"], "objective"),
     ],
 )

@@ -106,7 +106,7 @@ def test_the_log_stays_short():
     names = [f"i{n:05}" for n in range(4400)]
     result = run([[name] for name in names], 2, 1, Taxonomy.balanced(names))
     assert len(result.log) == 1001
-    assert result.log[-1].subject == "100 steps"
+    assert result.log[-1].subject == "100 further steps"
     assert result.figures["repairs"] == 1100
 
 

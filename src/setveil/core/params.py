@@ -200,10 +200,8 @@ class Count(Rule):
         return value
 
     def read(self, text: str) -> Any:
-        """Read a number; one of more digits than any bound has is refused before it is read."""
-        if len(text) > LONGEST:
-            raise ValueError
-        return int(text)
+        """Read a number; of one with more digits than any bound has, the first ones suffice."""
+        return int(text[:LONGEST])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -676,7 +674,7 @@ whole number of at least 1.
         except (ValueError, TypeError):
             raise ParameterError(
                 f"{value[:LONGEST]!r} is not a value for {key}",
-                where=where,
+                where=where if len(where) <= LONGEST else f"{where[:LONGEST]}…",
                 fix=f"use {known[key].says}",
             ) from None
     return found

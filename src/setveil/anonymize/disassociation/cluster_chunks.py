@@ -223,6 +223,7 @@ def chunk_clusters(
 def moved_terms(chunks: ClusterChunks, k: int) -> int:
     """Return how many items are in a term chunk although k records of their cluster hold them.
 
+    >>> from setveil import TransactionTable
     >>> from setveil.engine import Local
     >>> table = TransactionTable.from_rows([["a", "b"], ["b"], ["a"]])
     >>> moved_terms(chunk_clusters(table, k=2, m=2, most=2, share=None, engine=Local(),

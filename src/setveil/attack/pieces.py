@@ -56,7 +56,7 @@ def reassociation_role(
                 baseline="accuracy_random",
                 baseline_name="attaching pieces at random",
                 label="Put pieces of a record together",
-                unit="group of records",
+                unit="group",
                 says="An attacker who knows {knows} attaches {count} of 1,000 pieces to the right "
                 "record.",
                 outright=True,

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.audits import Case, chosen, groceries
 from benchmarks.row import Row
-from setveil.core.quantities import format_size
+from setveil.core.words import format_size
 from setveil.engine.worker import resident
 
 SECONDS = (10, 20, 60)

@@ -93,7 +93,7 @@ def test_records_cut_in_batches_give_the_same_release(case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("setveil.release.chunk_plan.CLUSTERS", 1)
         patch.setattr("setveil.core.table.AT_ONCE", 2)
-        patch.setattr("setveil.core.csr.AT_ONCE", 2)
+        patch.setattr("setveil.core.arrays.AT_ONCE", 2)
         patch.setattr("setveil.release.disassociated.PART", 1)
         parts, again = publish_disassociated(*case)
     assert encode(parts.data_rows(), "jsonl") == encode(whole.data_rows(), "jsonl")

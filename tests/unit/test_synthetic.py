@@ -7,8 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setveil.core.errors import ParameterError
-from setveil.synthetic import LOOKALIKES, clinic, conditions, lookalike
-from setveil.synthetic.clinic import clinic_taxonomy
+from setveil.synthetic import LOOKALIKES, clinic, lookalike
+from setveil.synthetic.clinic import (
+    BRINGS,
+    CONDITIONS,
+    EVERYDAY,
+    SENSITIVE,
+    TREE,
+    VAGUE,
+    clinic_taxonomy,
+)
 from setveil.synthetic.lookalike import NODES, noun_tree
 
 # As printed in the papers; LOOKALIKES must not be its own judge.
@@ -158,13 +166,13 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 
 def test_all_the_clinic_speaks_of_is_in_its_tree():
     tree = clinic_taxonomy()
-    spoken = {*conditions.CONDITIONS, *conditions.EVERYDAY, *conditions.VAGUE}
-    spoken |= {item for brought in conditions.BRINGS.values() for item in brought}
-    spoken |= {*conditions.SENSITIVE}
+    spoken = {*CONDITIONS, *EVERYDAY, *VAGUE}
+    spoken |= {item for brought in BRINGS.values() for item in brought}
+    spoken |= {*SENSITIVE}
     assert spoken <= set(tree.ids)
     leaves = {tree.ids[v] for v in range(len(tree)) if tree.is_leaf[v]}
     assert leaves <= spoken
-    lines = conditions.TREE.strip().splitlines()
+    lines = TREE.strip().splitlines()
     assert len(lines) == len(tree) == len({line.strip() for line in lines})
 
 

@@ -8,7 +8,7 @@ import pytest
 from setveil.anonymize import SuppressControl
 from setveil.anonymize.rho.rho_method import TimeBudget
 from setveil.core.errors import ParameterError
-from setveil.core.quantities import written_fraction
+from setveil.core.words import written_fraction
 from setveil.guarantee import RhoUncertainty, from_manifest, parse
 
 MONSTERS = ["1e-5000", "1e-30000000", "1e-9999999999999", "0." + "3" * 5000, "1/" + "9" * 5000]

@@ -10,7 +10,7 @@ import numpy as np
 
 from setveil.attack.base import LINKAGE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import distinct_in_rows
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.params import count
 from setveil.core.registry import register

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from setveil.attack.pieces import Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
     from setveil.core.arrays import FloatArray, Int64Array
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
 

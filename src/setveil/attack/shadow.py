@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from setveil.attack.evidence import CellTables
     from setveil.attack.rehearsal import Described, Method, Rehearsed
     from setveil.core.arrays import FloatArray
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from setveil.attack.pieces import Piece, Pool
     from setveil.attack.reassociation_guess import ReassociationGuess
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import DisassociatedRelease
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.quantities import DURATION_FORMS, SIZE_FORMS, parse_duration, parse_size
 from setveil.core.untrusted import read_settings
+from setveil.core.words import DURATION_FORMS, SIZE_FORMS, parse_duration, parse_size
 
 if TYPE_CHECKING:
     import os

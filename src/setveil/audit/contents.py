@@ -11,8 +11,7 @@ import numpy as np
 
 from setveil.attack.linkage import TIE
 from setveil.audit.run import UTILITY, utility_in_words
-from setveil.core.arrays import Int64Array, offsets_of
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int64Array, distinct_in_rows, offsets_of
 from setveil.core.errors import NotApplicable
 from setveil.core.params import main_param, params_of
 from setveil.core.registry import find

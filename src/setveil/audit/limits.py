@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import ParameterError
-from setveil.core.quantities import format_duration, format_size, spell_duration, spell_size
+from setveil.core.words import format_duration, format_size, spell_duration, spell_size
 from setveil.engine import processes
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from setveil.anonymize.base import Anonymizer
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.base import Anonymization, Key, Release, Step
 
@@ -388,7 +388,7 @@ def run_method(
         A broken promise is a verdict in it, not an error.
     """
     # Loaded when something runs: start-up time.
-    from setveil.core.quantities import share_as_json
+    from setveil.core.words import share_as_json
     from setveil.measure import measure_all
 
     method = build(name, params)

@@ -180,8 +180,8 @@ def _version(wanted: bool) -> None:
 def _input_limit(size: str | None) -> None:
     """Put the limit where the processes that a command starts find it too."""
     if size is not None:
-        from setveil.core.quantities import SIZE_FORMS, parse_size
         from setveil.core.untrusted import VARIABLE
+        from setveil.core.words import SIZE_FORMS, parse_size
 
         if parse_size(size) is None:
             raise typer.BadParameter(f"write {SIZE_FORMS}")

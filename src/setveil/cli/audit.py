@@ -37,7 +37,7 @@ from setveil.cli.sensitive import (
     settle_sensitive,
 )
 from setveil.core.errors import ParameterError
-from setveil.core.quantities import format_duration, spell_duration
+from setveil.core.words import format_duration, spell_duration
 
 if TYPE_CHECKING:
     from setveil.audit import AuditResult

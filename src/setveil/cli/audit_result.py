@@ -7,8 +7,7 @@ import typer
 
 from setveil.cli.options import warn_of_published_formulas
 from setveil.cli.output import Progress, echo, emit, say
-from setveil.core.quantities import format_duration
-from setveil.core.words import lost, plural
+from setveil.core.words import format_duration, lost, plural
 
 if TYPE_CHECKING:
     from setveil.audit import AuditResult, RunRecord

@@ -31,7 +31,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, TypeGuard, TypeVar, Unpack
 
 from setveil.core.errors import ParameterError
-from setveil.core.quantities import DURATION_FORMS, parse_duration, share_as_json, written_fraction
+from setveil.core.words import DURATION_FORMS, parse_duration, share_as_json, written_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -1,14 +1,18 @@
-"""Work in threads, a few pieces ahead of whoever takes the results: compiled code runs in each."""
+"""Work in threads, a few pieces ahead of whoever takes the results; and how work reports progress.
+
+Compiled code runs in each thread at the same time.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Generator, Iterable
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -43,3 +47,7 @@ def map_ahead(
             yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""

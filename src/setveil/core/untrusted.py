@@ -40,7 +40,7 @@ from typing import (
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.files import shown_name
-from setveil.core.quantities import SIZE_FORMS, format_size, parse_size
+from setveil.core.words import SIZE_FORMS, format_size, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from setveil.core.errors import ParameterError
-from setveil.core.quantities import format_size, spell_size
+from setveil.core.words import format_size, spell_size
 from setveil.engine.worker import JOB, LENGTH, resident
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.literature import XU_2008
 from setveil.core.params import count, share
-from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
+from setveil.core.words import share_as_json
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
-from setveil.core.csr import neighbour_order
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, neighbour_order, offsets_of
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.params import count
 from setveil.core.registry import register

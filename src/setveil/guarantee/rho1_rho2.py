@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from setveil.core.errors import ParameterError
-from setveil.core.quantities import written_fraction
+from setveil.core.words import written_fraction
 from setveil.guarantee.base import Verdict, Witness
 
 if TYPE_CHECKING:

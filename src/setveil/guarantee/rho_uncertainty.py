@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from setveil.core.literature import CAO_2010
 from setveil.core.params import check_values, duration, flag, share
-from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
+from setveil.core.words import share_as_json
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names
 from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setveil.core.params import count, share
-from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
+from setveil.core.words import share_as_json
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 from setveil.guarantee.certain_links import CertainLinks, Holdings, certain_links
 from setveil.guarantee.disassociated import PIECES, Disassociated, chunks_of, narrowed_sets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from setveil.core.cells import record_cells
+from setveil.core.table import record_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import distinct_in_rows
 from setveil.core.errors import NotApplicable
 from setveil.measure.generalization import tree_for
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import distinct_in_rows
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.interval import Rate, mean_error
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
     from setveil.relatedness.base import IntArray
 
     Array = npt.NDArray[Any]

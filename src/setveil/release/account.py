@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import distinct_in_rows
 from setveil.core.words import join_names, join_parts, number, one_or_many, plural
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.core.csr import is_ascending, neighbour_order, occurring
+from setveil.core.arrays import is_ascending, neighbour_order, occurring
 from setveil.core.table import canonical_order, take_rows
 
 if TYPE_CHECKING:

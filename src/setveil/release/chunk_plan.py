@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, offsets_of
-from setveil.core.csr import occurring, renumbered
+from setveil.core.arrays import Int32Array, Int64Array, occurring, offsets_of, renumbered
 from setveil.core.errors import ParameterError
 from setveil.core.table import TransactionTable, Vocabulary, take_rows
 from setveil.release.base import Key

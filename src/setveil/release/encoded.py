@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import Int64Array, offsets_of
-from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.arrays import Int64Array, distinct_in_rows, occurring, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
 from setveil.core.words import number, one_or_many, plural

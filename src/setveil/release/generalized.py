@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
-from setveil.core.csr import Signs, distinct_in_rows, neighbour_order, occurring
+from setveil.core.arrays import (
+    Int32Array,
+    Int64Array,
+    Signs,
+    distinct_in_rows,
+    kept_offsets,
+    neighbour_order,
+    occurring,
+)
 from setveil.core.errors import InputError, NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, canonical_order, frozen, take_rows
 from setveil.core.words import kept, number, plural

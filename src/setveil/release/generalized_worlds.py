@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.csr import Signs
+    from setveil.core.arrays import Signs
     from setveil.core.taxonomy import Taxonomy
 
 Way = tuple[int, ...]

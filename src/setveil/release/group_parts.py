@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
-from setveil.core.csr import distinct_in_rows, neighbour_order
+from setveil.core.arrays import (
+    Int32Array,
+    Int64Array,
+    distinct_in_rows,
+    kept_offsets,
+    neighbour_order,
+)
 from setveil.core.table import TransactionTable, canonical_order, take_rows
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, offsets_of
-from setveil.core.csr import neighbour_order, occurring
+from setveil.core.arrays import Int32Array, Int64Array, neighbour_order, occurring, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
 from setveil.core.words import number, one_or_many, plural

@@ -11,7 +11,7 @@ import numpy as np
 
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.params import is_whole
-from setveil.core.quantities import written_fraction
+from setveil.core.words import written_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.csr import is_ascending, neighbour_order
+from setveil.core.arrays import is_ascending, neighbour_order
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.release.account import NOTHING, Content

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.arrays import FloatArray, Int64Array, offsets_of
-from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.arrays import FloatArray, Int64Array, distinct_in_rows, occurring, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.core.quantities import share_as_json
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
-from setveil.core.words import number, one_or_many, plural
+from setveil.core.words import number, one_or_many, plural, share_as_json
 from setveil.release.account import ADDED, ENTRY, REMOVED, Account, Occurrences
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
 from setveil.release.export import (

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
-from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.arrays import (
+    Int32Array,
+    Int64Array,
+    distinct_in_rows,
+    kept_offsets,
+    occurring,
+    offsets_of,
+)
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
 from setveil.core.words import fresh_id, number, plural

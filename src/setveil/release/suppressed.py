@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
-from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, occurring
 from setveil.core.errors import ParameterError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
 from setveil.release.account import Account, GlobalRecoding, Occurrences, count_emptied

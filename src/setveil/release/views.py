@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, offsets_of
 from setveil.core.errors import InputError
 from setveil.core.table import TransactionTable, frozen
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.params import check_whole, checked, share, text
-from setveil.core.quantities import written_fraction
-from setveil.core.words import plural
+from setveil.core.words import plural, written_fraction
 from setveil.guarantee.base import Verdict, Witness
 from setveil.guarantee.rho1_rho2 import beliefs, check_randomizer, named_chances
 from setveil.tabular.classes import SHOWN, Check

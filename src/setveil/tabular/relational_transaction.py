@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.base import Anonymizer
     from setveil.core.arrays import Int64Array
-    from setveil.core.progress import Progress
     from setveil.core.table import Frame
+    from setveil.core.threads import Progress
     from setveil.tabular.hierarchies import Hierarchy
 
 ROOM = 4

@@ -17,8 +17,8 @@ from setveil.text.extractor import Extractor, Processes, cores, extract_batch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
 
     Batch = list[Document]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from setveil.core.arrays import Int64Array
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
 
 
 PER = ("user", "session", "query")

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
-from setveil.core.cells import record_cells
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.core.table import TransactionTable, Vocabulary, frozen
+from setveil.core.table import TransactionTable, Vocabulary, frozen, record_cells
 from setveil.text.swap_kernels import swap_towards
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
 
 
 TOLERANCE = 0.01

@@ -10,13 +10,12 @@ import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough, check_sensitive, shorten_log
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, offsets_of
 from setveil.core.errors import InfeasibleError, InputError
 from setveil.core.literature import XU_2008
 from setveil.core.params import count, group_size, share
-from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
+from setveil.core.words import share_as_json
 from setveil.guarantee import coherence as promised
 from setveil.release.base import Anonymization, Step
 from setveil.release.suppressed import publish_suppressed
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 LIMIT = 5_000_000

@@ -31,8 +31,8 @@ from setveil.release.chunk_plan import Plan, publish_disassociated
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
     from setveil.guarantee.base import Guarantee
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from setveil.anonymize.disassociation.cluster_chunks import ClusterChunks
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 

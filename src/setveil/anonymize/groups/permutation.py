@@ -14,8 +14,8 @@ from setveil.release.grouped import deal, publish_grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 ZHANG_2007 = """

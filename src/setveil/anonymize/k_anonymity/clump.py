@@ -14,9 +14,9 @@ from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 OBJECTIVES = ("total", "increment")

@@ -32,9 +32,9 @@ from setveil.release.base import Anonymization, Step
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 EFFORTS = ("fast", "balanced")

@@ -16,8 +16,7 @@ from setveil.anonymize.k_anonymity.partition_kernels import (
     MOVED,
     split_parts,
 )
-from setveil.core.arrays import Int32Array, Int64Array, offsets_of
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, offsets_of
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import HE_2009
 from setveil.core.params import group_size
@@ -29,9 +28,9 @@ from setveil.release.generalized import publish_groups
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 # How often a run reports: the kernel returns to Python about this many times.

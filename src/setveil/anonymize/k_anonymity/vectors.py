@@ -12,8 +12,7 @@ from setveil.anonymize.k_anonymity.vector_kernels import (
     ancestor_vectors,
     least_common_generalizations,
 )
-from setveil.core.arrays import Int32Array, Int64Array, offsets_of
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, offsets_of
 from setveil.release.generalized import publish_groups
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from setveil.release.base import Anonymization, Step
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 # How often a run reports for each size of sets: the kernel returns to Python so many times.

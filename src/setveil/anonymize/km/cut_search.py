@@ -10,8 +10,7 @@ import numpy as np
 
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
 from setveil.anonymize.km.cut_kernels import rest_is_frequent, rows_of_split
-from setveil.core.arrays import Int64Array, offsets_of
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int64Array, distinct_in_rows, offsets_of
 from setveil.release.base import Step
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
     from setveil.anonymize.km.cut_search import Cut
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 PAIRS = 500

@@ -11,7 +11,7 @@ import numpy as np
 from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_km import Records, solve_parts, whole_cost
 from setveil.anonymize.km.recoding import KmMethod, image_of, recodable_rows
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2011
 from setveil.core.params import count
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
     from setveil.anonymize.km.apriori_km import Raised
     from setveil.core.arrays import Int32Array, Int64Array
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
     Slice = tuple[int, int]

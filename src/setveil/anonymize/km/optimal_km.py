@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.base import LeafRows
     from setveil.core.arrays import Int64Array
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 MOST_ITEMS = 32

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import check_enough, leaf_rows
-from setveil.core.arrays import Int32Array, offsets_of
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int32Array, distinct_in_rows, offsets_of
 from setveil.core.errors import InfeasibleError
 from setveil.core.params import count, group_size
 from setveil.guarantee.km_anonymity import KmAnonymity

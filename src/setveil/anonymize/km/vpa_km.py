@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.base import LeafRows
     from setveil.anonymize.km.apriori_km import Raised
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 

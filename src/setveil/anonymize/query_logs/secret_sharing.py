@@ -17,8 +17,8 @@ from setveil.release.encoded import publish_encoded
 from setveil.release.shared import DIGITS, PRIME, SharedRelease, blocks_of, value_at
 
 if TYPE_CHECKING:
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 WIDTH = 80

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
-from setveil.core.arrays import Int64Array, kept_offsets
-from setveil.core.csr import distinct_in_rows
+from setveil.core.arrays import Int64Array, distinct_in_rows, kept_offsets
 from setveil.core.params import count, group_size
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable, canonical_order, take_rows
@@ -17,7 +16,7 @@ from setveil.release.base import Anonymization, Key, Step
 from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 ROUNDS = 30

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from setveil.anonymize.base import MethodRole, check_enough
-from setveil.core.csr import occurring
+from setveil.core.arrays import occurring
 from setveil.core.errors import ParameterError
 from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
@@ -17,8 +17,8 @@ from setveil.release.encoded import publish_encoded
 if TYPE_CHECKING:
     import numpy as np
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
-from setveil.core.arrays import Int64Array, offsets_of
-from setveil.core.csr import distinct_in_rows, occurring
+from setveil.core.arrays import Int64Array, distinct_in_rows, occurring, offsets_of
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.core.literature import EVFIMIEVSKI_2002
 from setveil.core.params import share, text
-from setveil.core.quantities import written_fraction
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.core.words import some
+from setveil.core.words import some, written_fraction
 from setveil.release.base import Anonymization, Key, Step
 from setveil.release.item_channel import ItemChannel
 from setveil.release.perturbed import publish_perturbed
@@ -25,7 +23,7 @@ from setveil.release.perturbed import publish_perturbed
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from setveil.core.progress import Progress
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 MOST = 200_000_000

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.anonymize.rho.rho_method import TimeBudget
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
 
 ORACLE_WORK = 300_000_000
 """Steps after which a question about one sensitive item is given up, and the item suppressed."""

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from setveil.core.arrays import Int32Array, Int64Array
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 

@@ -24,8 +24,8 @@ from setveil.release.suppressed import publish_suppressed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
 

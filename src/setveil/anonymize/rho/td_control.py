@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from fractions import Fraction
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
     from setveil.release.base import Key
     from setveil.release.generalized import GeneralizedRelease

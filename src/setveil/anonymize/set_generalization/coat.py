@@ -23,8 +23,8 @@ from setveil.anonymize.set_generalization.set_recoding import (
 )
 from setveil.core.errors import InfeasibleError
 from setveil.core.params import choice, group_size, share
-from setveil.core.quantities import share_as_json
 from setveil.core.registry import register
+from setveil.core.words import share_as_json
 from setveil.release.base import Anonymization, Step
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
     from setveil.io.wordnet import WordNet
 

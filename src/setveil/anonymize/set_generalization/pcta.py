@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from setveil.anonymize.set_generalization.set_recoding import Image
-    from setveil.core.progress import Progress
     from setveil.core.table import TransactionTable
+    from setveil.core.threads import Progress
     from setveil.engine.local import Engine
     from setveil.io.wordnet import WordNet
     from setveil.release.base import Anonymization, Step

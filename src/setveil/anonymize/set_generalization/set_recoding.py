@@ -19,7 +19,7 @@ from setveil.anonymize.set_generalization.cover_kernels import (
     tid_bits,
     union_supports,
 )
-from setveil.core.csr import occurring
+from setveil.core.arrays import occurring
 from setveil.core.errors import InfeasibleError
 from setveil.guarantee.support_constraints import SupportConstraints
 from setveil.release.base import Anonymization, Step

@@ -10,8 +10,7 @@ import pytest
 
 from setveil.core.errors import InputError, ParameterError
 from setveil.relatedness import build_index
-from setveil.spark.counting import DistributedCorpus
-from setveil.spark.counting_documents import read_documents
+from setveil.spark.corpus import DistributedCorpus, read_documents
 from setveil.text.documents import Documents
 
 pytestmark = pytest.mark.spark

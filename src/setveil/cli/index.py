@@ -84,8 +84,7 @@ def index(
     spark = find_spark(engine)
     with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         if spark is not None:
-            from setveil.spark.counting import DistributedCorpus
-            from setveil.spark.counting_documents import read_documents
+            from setveil.spark.corpus import DistributedCorpus, read_documents
 
             progress("reading")
             texts = read_documents(

@@ -20,7 +20,7 @@ from setveil.release.manifest import Manifest, describe_tree
 from setveil.release.store import parts_written
 from setveil.spark.batches import map_batches
 from setveil.spark.chunks import DistributedChunks
-from setveil.spark.sources import address_of
+from setveil.spark.reading import address_of
 from setveil.spark.table import ITEMS, name_items
 
 if TYPE_CHECKING:

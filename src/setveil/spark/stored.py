@@ -21,7 +21,7 @@ from setveil.release.store import load_manifest, load_release
 from setveil.release.views import published_rows
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks
-from setveil.spark.sources import address_of, reader_of
+from setveil.spark.reading import address_of, reader_of
 from setveil.spark.table import ITEMS, DistributedTable
 from setveil.spark.verify import check
 

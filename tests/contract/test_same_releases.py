@@ -34,6 +34,8 @@ SEED = 7
 
 FREQUENT = "--rho 0.8 --no-prior --min-support 12 --sensitive FREQUENT"
 """A setting under which rules remain to be weakened: few items, and common ones are sensitive."""
+VISITS = "--rho 0.7 --min-support 15 --sensitive VISITS"
+"""One under which rules of one to three known items are broken and sensitive items stay."""
 
 SETTINGS = {
     "anatomy": ["--l 3", "--l 2"],
@@ -53,15 +55,15 @@ SETTINGS = {
     "pcta": ["--k 5 --constrained 1", "--k 3 --privacy PRIVACY --utility UTILITY",
              "--k 4 --constrained 1/20 --objective ul_gaining"],
     "permutation": ["--p 3", "--p 2 --alpha 1"],
-    "rho-family": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT],
+    "rho-family": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT, VISITS],
     "safe-disassociate": ["--k 5 --m 2", "--k 3 --m 3 --no-refine --max-share 0.7",
                           "--k 3 --max-cluster-size 12"],
     "secret-sharing": ["--secret-file SECRET", "--k 3 --secret-file SECRET"],
     "select-a-size": ["", "--beta 0.3"],
-    "simple-suppression": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT],
+    "simple-suppression": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT, VISITS],
     "split-personality": ["", "--topics 3 --k 2"],
-    "suppress-control": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT],
-    "td-control": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT],
+    "suppress-control": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT, VISITS],
+    "td-control": ["--rho 0.5", "--rho 0.3 --no-prior", FREQUENT, VISITS],
     "token-hashing": ["--secret-file SECRET"],
     "vpa-km": ["--k 5 --m 2", "--k 3 --m 2 --parts 3"],
 }  # fmt: skip
@@ -72,6 +74,7 @@ FILES = {
     "UTILITY": "utility.txt",
     "SECRET": "secret.txt",
     "FREQUENT": "frequent.txt",
+    "VISITS": "visits.txt",
 }
 ENTRIES = registry.entries("anonymizer")
 CASES = [(entry.name, options) for entry in ENTRIES for options in SETTINGS.get(entry.name, [""])]
@@ -168,6 +171,7 @@ def write_patients():
         ],
         "utility.txt": ["+".join(ordinary[at : at + 6]) for at in range(0, len(ordinary), 6)],
         "frequent.txt": ["depression", "high cholesterol", "hypertension"],
+        "visits.txt": ["headache", "routine check-up", "vaccination"],
         "secret.txt": ["only for this test: no secret at all"],
     }.items():
         (FOLDER / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

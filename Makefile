@@ -58,6 +58,7 @@ demo: $(VENV)/.installed ## install, run the demonstration, print the path of it
 
 docs: $(VENV)/.installed-docs ## write docs/cli.md from the commands, and build the docs as a site
 	@$(BIN)/python -m website.cli_pages
+	@$(BIN)/python -m website.method_names
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "build/site/index.html"
 

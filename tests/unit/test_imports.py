@@ -232,6 +232,34 @@ def test_public_names_are_there(name):
     assert name in dir(setveil)
 
 
+def test_all_modules_of_a_package_are_imported_but_kernels(tmp_path, monkeypatch):
+    from setveil.core.registry import import_modules
+
+    family = tmp_path / "planted" / "family"
+    family.mkdir(parents=True)
+    for path in (family.parent, family):
+        (path / "__init__.py").touch()
+    (family / "method.py").touch()
+    (family / "method_kernels.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import_modules("planted")
+    assert "planted.family.method" in sys.modules
+    assert "planted.family.method_kernels" not in sys.modules
+
+
+def test_the_stub_names_every_anonymizer():
+    from website.method_names import STUB, stub
+
+    from setveil import anonymize
+
+    assert STUB.read_text(encoding="utf-8") == stub(), "run `python -m website.method_names`"
+    assert {"Anonymizer", "Clump", "TDControl"} <= set(dir(anonymize))
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        anonymize.Nothing  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'Nothing'"):
+        from setveil.anonymize import Nothing  # noqa: F401
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         setveil.nothing  # noqa: B018

@@ -22,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import pkgutil
 import sys
 import typing
 from dataclasses import dataclass, field
@@ -35,13 +36,13 @@ T = TypeVar("T", bound=type)
 
 KINDS = ("anonymizer", "guarantee", "attack", "relatedness")
 
-# Modules whose import registers setveil's own methods, by kind: a name in the list is enough, so
-# that `setveil --help` need not import numba.
-BUILT_IN = {
-    "anonymizer": ("setveil.anonymize",),
-    "guarantee": ("setveil.guarantee",),
-    "attack": ("setveil.attack",),
-    "relatedness": ("setveil.relatedness",),
+# Packages whose modules register setveil's own methods, by kind; they are imported when the list
+# is first asked for, so that `setveil --help` need not import numba.
+PACKAGES = {
+    "anonymizer": "setveil.anonymize",
+    "guarantee": "setveil.guarantee",
+    "attack": "setveil.attack",
+    "relatedness": "setveil.relatedness",
 }
 
 
@@ -59,6 +60,17 @@ class Entry:
     def summary(self) -> str:
         """Return the first line of the class's docstring."""
         return (inspect.getdoc(self.target) or "").partition("\n")[0]
+
+
+def import_modules(package: str) -> None:
+    """Import all modules of a package, so that what they define registers itself.
+
+    Compiled loops register nothing; they come with the methods that run them.
+    """
+    path = importlib.import_module(package).__path__
+    for module in pkgutil.walk_packages(path, f"{package}."):
+        if not module.name.endswith("kernels"):
+            importlib.import_module(module.name)
 
 
 @dataclass
@@ -100,8 +112,7 @@ class Registry:
         if kind in self._loaded:
             return
         self._loaded.add(kind)
-        for module in BUILT_IN[kind]:
-            importlib.import_module(module)
+        import_modules(PACKAGES[kind])
         if "outside" not in self._loaded:
             self._loaded.add("outside")
             for point in entry_points(group="setveil.methods"):

@@ -10,7 +10,7 @@ from setveil.cli import app
 from setveil.core.errors import ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.release import Key, publish_suppressed
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 from setveil.release.public_folder import fitness_of
 from setveil.release.store import save, save_key
 

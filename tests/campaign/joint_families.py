@@ -14,7 +14,7 @@ from tests.reference.grouped import group_worlds
 from setveil import TransactionTable, anonymize
 from setveil.guarantee import Disassociated, PrivacyDegree, SafeDisassociated
 from setveil.release import Plan, publish_disassociated, publish_grouped
-from setveil.release.chunk_certainty import ChunkCertainty
+from setveil.release.chunk_worlds import ChunkCertainty
 
 SHARES = ("0.3", "0.4", "1/2", "0.6", "2/3", "3/4", "1", "1")
 

@@ -15,7 +15,7 @@ from setveil.core import registry
 from setveil.core.errors import NotApplicable
 from setveil.measure import draw_questions, draw_targets, score
 from setveil.relatedness import NGD, RecordCounts
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 
 KNOWABLE = {
     "targets", "relatedness", "reference", "candidates", "second", "anonymizer", "taxonomy", "rng",

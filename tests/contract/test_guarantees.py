@@ -11,7 +11,7 @@ from setveil.core.params import Count, params_of
 from setveil.guarantee import from_manifest, parse
 from setveil.guarantee.base import Guarantee
 from setveil.guarantee.naming import written
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 
 ENTRIES = registry.entries("guarantee")
 every_guarantee = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

@@ -26,7 +26,7 @@ from setveil.release import (
     publish_sets,
     publish_suppressed,
 )
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 
 ITEMS = "abcdef"
 tables = st.lists(

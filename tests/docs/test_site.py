@@ -50,7 +50,7 @@ def glossary_words():
 
 
 def test_the_glossary_knows_every_promise_attack_form_and_score():
-    from setveil.release.forms import FORMS
+    from setveil.release.base import FORMS
 
     words = glossary_words()
     asked = {entry.name for kind in ("guarantee", "attack") for entry in entries(kind)}

@@ -15,7 +15,7 @@ from setveil.audit.run import applicable
 from setveil.audit.search import ladders_of, methods_for
 from setveil.core.errors import ParameterError
 from setveil.core.registry import entries
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 
 
 def methods(*named, taxonomy=False, sensitive=False, meaning=False):

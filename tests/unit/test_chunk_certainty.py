@@ -13,8 +13,7 @@ from tests.unit.disassociated_instances import publish, releases
 from setveil import read
 from setveil.anonymize import Disassociate
 from setveil.measure.targets import draw_targets
-from setveil.release.chunk_certainty import ChunkCertainty
-from setveil.release.chunk_worlds import Question
+from setveil.release.chunk_worlds import ChunkCertainty, Question
 
 FEW = 3_000
 """Most ways to place everything that a test goes through."""

@@ -19,8 +19,8 @@ from setveil.release import (
     publish_disassociated,
     published_rows,
 )
+from setveil.release.base import rebuild
 from setveil.release.data_file import LabelledRows
-from setveil.release.forms import rebuild
 from setveil.release.store import load_key, load_release, save, save_key
 
 # --- publishing -----------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ from setveil.guarantee import Disassociated, SafeDisassociated
 from setveil.guarantee.joint_clusters import narrowed_joint
 from setveil.guarantee.safe_disassociated import greatest_chance, ways
 from setveil.release import Plan, publish_disassociated
+from setveil.release.base import rebuild
 from setveil.release.data_file import LabelledRows
-from setveil.release.forms import rebuild
 from setveil.release.store import load_release, save
 
 # --- exact chances ------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from setveil import TransactionTable
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import Vocabulary
 from setveil.release import EncodedRelease, Key, Release, publish_encoded, published_rows
+from setveil.release.base import rebuild
 from setveil.release.data_file import LabelledRows
 from setveil.release.encoded import greatest_support
-from setveil.release.forms import rebuild
 from setveil.release.store import load_key, load_release, save, save_key
 
 VISITS = TransactionTable.from_rows([["flu", "hiv"], ["flu"], [], ["gout", "flu"], ["hiv"]])

@@ -20,8 +20,8 @@ from setveil.release import (
     publish_grouped,
     published_rows,
 )
+from setveil.release.base import rebuild
 from setveil.release.data_file import LabelledRows
-from setveil.release.forms import rebuild
 from setveil.release.store import load_release, save
 
 FORMATS = ["parquet", "jsonl", "csv"]

@@ -13,8 +13,8 @@ from setveil import TransactionTable
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.guarantee import KAnonymity
 from setveil.release import ItemChannel, Key, PerturbedRelease, publish_perturbed
+from setveil.release.base import FORMS
 from setveil.release.data_file import LabelledRows
-from setveil.release.forms import FORMS
 from setveil.release.store import load_release, save
 
 DOMAIN = frozenset("abcd")

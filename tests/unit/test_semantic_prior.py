@@ -19,8 +19,7 @@ from setveil.core.errors import NotApplicable
 from setveil.measure import score
 from setveil.relatedness import NGD, Embedding, RecordCounts
 from setveil.relatedness.base import Combined
-from setveil.release import Plan, publish_disassociated
-from setveil.release.disassociated import Chunk
+from setveil.release import Chunk, Plan, publish_disassociated
 
 
 def pmi(x, y, both, total):

@@ -122,8 +122,8 @@ def test_shares_that_do_not_belong_together_are_noticed():
 
 
 def test_structure_is_checked():
+    from setveil.release.base import rebuild
     from setveil.release.data_file import LabelledRows
-    from setveil.release.forms import rebuild
 
     for structure in ({}, {"k": 0}, {"k": "2"}, {"k": True}):
         with pytest.raises(ReleaseError, match="how many shares"):

@@ -12,7 +12,7 @@ from setveil.attack.linkage import KNOWLEDGE, SAMPLES, Targets
 from setveil.core.errors import ParameterError
 from setveil.core.params import choice, count
 from setveil.core.registry import register
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

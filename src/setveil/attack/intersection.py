@@ -19,7 +19,7 @@ from setveil.attack.linkage import (
 from setveil.core.errors import ParameterError
 from setveil.core.params import choice, count
 from setveil.core.registry import register
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from setveil.core.errors import ParameterError
 from setveil.core.literature import SWEENEY_2002
 from setveil.core.params import check_whole, choice, count
 from setveil.core.registry import register
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

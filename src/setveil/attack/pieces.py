@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from setveil.attack.cluster_sample import ClusterSample
-    from setveil.release.disassociated import Chunk, DisassociatedRelease
+    from setveil.release import Chunk, DisassociatedRelease
 
     Placed = Sequence[Int64Array]
 

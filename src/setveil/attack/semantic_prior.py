@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from setveil.core.arrays import FloatArray, Int64Array
     from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
-    from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
+    from setveil.release import Chunk, Cluster, DisassociatedRelease
 
 
 SHARPNESS = 0.5
@@ -393,7 +393,7 @@ def hidden_terms(
 
     Examples
     --------
-    >>> from setveil.release.disassociated import Chunk
+    >>> from setveil.release import Chunk
     >>> chunk = Chunk((("a", "b"), ("b",)), 0, 1)
     >>> cells, held = hidden_terms(chunk, ["a", "b"], np.array([[[0.0, 1.0], [3.0, 0.0]]]))
     >>> cells.tolist(), held.tolist()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from setveil.core.arrays import BoolArray, FloatArray
     from setveil.io.embeddings import Vectors
     from setveil.relatedness.base import Relatedness
-    from setveil.release.disassociated import Cluster, DisassociatedRelease
+    from setveil.release import Cluster, DisassociatedRelease
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

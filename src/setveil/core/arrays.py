@@ -139,3 +139,17 @@ def distinct_in_rows(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array
     if fresh.all():
         return offsets, items
     return kept_offsets(offsets, fresh), items[fresh]
+
+
+def rows_by_item(
+    offsets: Int64Array, items: Int32Array, n_items: int
+) -> tuple[Int64Array, Int64Array]:
+    """Return the rows of each item, one item after the other, after where those of each begin.
+
+    >>> starts, rows = rows_by_item(np.array([0, 2, 3]), np.array([0, 2, 2], dtype=np.int32), 3)
+    >>> starts.tolist(), rows.tolist()
+    ([0, 1, 1, 3], [0, 0, 1])
+    """
+    order = np.argsort(items, kind="stable")
+    row = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+    return np.searchsorted(items[order], np.arange(n_items + 1)), row[order]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.release.chunk_order import unfilled
+from setveil.release.chunk_arrays import unfilled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
+    from setveil.release import Chunk, Cluster, DisassociatedRelease
 
 
 @dataclass(frozen=True, eq=False)

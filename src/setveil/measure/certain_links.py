@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from setveil.core.table import TransactionTable
     from setveil.release.base import Key, Release
-    from setveil.release.chunk_certainty import ChunkCertainty
+    from setveil.release.chunk_worlds import ChunkCertainty
     from setveil.release.disassociated import DisassociatedRelease
 
 BATCH = 4_000_000
@@ -31,7 +31,7 @@ def linked_share(
 
     Whoever knows these items of a person, but not the person's cluster, knows the other item as
     well: every original that the release allows has it in every record with the known items
-    (:class:`~setveil.release.chunk_certainty.ChunkCertainty`). It makes no difference whether the
+    (:class:`~setveil.release.chunk_worlds.ChunkCertainty`). It makes no difference whether the
     items stand in one chunk or in several. The share is exact. Occurrences that the method deleted
     count as not there.
 
@@ -68,7 +68,7 @@ def linked_share(
         raise ParameterError(f"m is {m!r}", fix="use 1 or 2")
     if not len(release):
         return 0.0
-    from setveil.release.chunk_certainty import ChunkCertainty
+    from setveil.release.chunk_worlds import ChunkCertainty
 
     certainty = ChunkCertainty(chunks)
     offsets, items = _published_rows(chunks, original, key)

@@ -1,8 +1,9 @@
 """What may be published: the forms of a release, and how they are kept on disk."""
 
 from setveil.release.base import Anonymization, Bounds, Key, Matches, Release, Step
+from setveil.release.chunk_arrays import Chunk, Cluster
 from setveil.release.chunk_plan import Plan, publish_disassociated
-from setveil.release.disassociated import Chunk, Cluster, DisassociatedRelease
+from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.encoded import EncodedRelease, publish_encoded
 from setveil.release.generalized import GeneralizedRelease, publish_groups, publish_recoded
 from setveil.release.grouped import Group, GroupedRelease, deal, publish_grouped

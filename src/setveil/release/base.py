@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from inspect import getattr_static
 from operator import le
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.notebook import ROWS, ShowsRecords, html_of_records
 from setveil.core.table import TransactionTable, frozen
 from setveil.release.account import Content
@@ -140,11 +141,28 @@ class Bounds:
     tight: bool = True
 
 
+FORMS: dict[str, type[Release]] = {}
+"""The forms that can be stored, by the names that manifests give them."""
+
+
+def rebuild(form: str, rows: LabelledRows, structure: Mapping[str, Any]) -> Release:
+    """Return the release that was stored under the name of a form.
+
+    >>> from setveil.release.data_file import LabelledRows
+    >>> rebuild("suppressed", LabelledRows.of([["flu", "gout"], ["flu"]]), {}).to_rows()
+    [['flu', 'gout'], ['flu']]
+    """
+    if form not in FORMS:
+        raise ReleaseError(f"the form {form!r} is not known")
+    return FORMS[form].rebuild(rows, structure)
+
+
 class Release(ShowsRecords):
     """A published form. Every form answers the same questions: nobody asks which one it is.
 
     A form of its own has a name (`form`), a length and `to_rows`. What it does not answer beside
-    that has no meaning for it, and says so (:class:`~setveil.core.errors.NotApplicable`).
+    that has no meaning for it, and says so (:class:`~setveil.core.errors.NotApplicable`). A form
+    that can be rebuilt is one of :data:`FORMS`, also if it comes from another package.
     """
 
     form: ClassVar[str]
@@ -154,6 +172,11 @@ class Release(ShowsRecords):
     """Whether only the taxonomy tells what stands behind a published term."""
     counted_in_worlds: ClassVar[bool] = False
     """Whether itemsets are counted in a random original: what is certain would say too little."""
+
+    def __init_subclass__(cls) -> None:
+        can_be_stored = getattr_static(cls, "rebuild") is not vars(Release)["rebuild"]
+        if "form" in vars(cls) and can_be_stored:
+            FORMS[cls.form] = cls
 
     def __len__(self) -> int:
         raise NotImplementedError

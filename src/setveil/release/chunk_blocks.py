@@ -13,7 +13,7 @@ import numpy as np
 from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import ReleaseError
 from setveil.core.table import Vocabulary, take_rows
-from setveil.release.chunk_order import are_nested, canonical_clusters, chunk_keys, cluster_keys
+from setveil.release.chunk_arrays import are_nested, canonical_clusters, chunk_keys, cluster_keys
 from setveil.release.data_file import LabelledRowsBuilder, flat_lists, frames_of_parts, is_in_parts
 from setveil.release.disassociated import DisassociatedRelease, check_sizes
 

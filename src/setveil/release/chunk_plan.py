@@ -12,12 +12,7 @@ from setveil.core.arrays import Int32Array, Int64Array, occurring, offsets_of, r
 from setveil.core.errors import ParameterError
 from setveil.core.table import TransactionTable, Vocabulary, take_rows
 from setveil.release.base import Key
-from setveil.release.chunk_order import (
-    canonical_clusters,
-    chunk_keys,
-    cluster_keys,
-    rows_within,
-)
+from setveil.release.chunk_arrays import canonical_clusters, chunk_keys, cluster_keys, rows_within
 from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:

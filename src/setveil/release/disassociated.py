@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, offsets_of
-from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.core.table import TransactionTable, Vocabulary, frozen
+from setveil.core.arrays import Int64Array, offsets_of
+from setveil.core.errors import NotApplicable, ReleaseError
+from setveil.core.table import TransactionTable, Vocabulary
 from setveil.core.words import number, one_or_many, plural
-from setveil.release import chunk_order
 from setveil.release.account import (
     ENTRY,
     NOTHING,
@@ -27,7 +23,8 @@ from setveil.release.account import (
     Occurrences,
     least_size,
 )
-from setveil.release.base import UNKNOWN, Bounds, Key, Matches, Release
+from setveil.release.base import UNKNOWN, Bounds, Key, Matches
+from setveil.release.chunk_arrays import ChunkArrays
 from setveil.release.data_file import LabelledRows
 from setveil.release.export import (
     Example,
@@ -42,13 +39,12 @@ from setveil.release.manifest import LARGEST
 from setveil.release.views import CertainItems, leaf_rows, rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
-    import polars as pl
 
     from setveil.core.taxonomy import Taxonomy
-    from setveil.release.chunk_certainty import ChunkCertainty
+    from setveil.release.chunk_worlds import ChunkCertainty
     from setveil.release.views import PublishedRows
 
 
@@ -56,54 +52,10 @@ LISTS = ("sizes", "chunks", "rows", "shared", "with_terms")
 """What a manifest says of clusters and chunks."""
 UNSEEN = 2**24
 """By so many at most the records of a cluster outnumber its sub-records; terms could be in all."""
-PART = 1 << 17
-"""How many items the own chunks of some clusters hold that are looked at together."""
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """A bag of sub-records, none of them empty, in canonical order.
-
-    Parameters
-    ----------
-    subrecords
-        Parts of records, longer ones first, then by content.
-    first, last
-        The clusters it belongs to, `last` not included. A record chunk belongs to one, a shared
-        chunk to all clusters of a joint cluster.
-
-    Examples
-    --------
-    >>> Chunk((("a", "b"), ("a",)), 3, 4).is_shared
-    False
-    """
-
-    subrecords: tuple[tuple[str, ...], ...]
-    first: int
-    last: int
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether it belongs to several clusters."""
-        return self.last > self.first + 1
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """What is published of some records: their number, their record chunks, their term chunk.
-
-    >>> Cluster(0, 2, (Chunk((("a",), ("a",)), 0, 1),), ("b",)).terms
-    ('b',)
-    """
-
-    number: int
-    size: int
-    chunks: tuple[Chunk, ...]
-    terms: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DisassociatedRelease(Release):
+class DisassociatedRelease(ChunkArrays):
     """Clusters of records, each cut into chunks whose rows nothing links.
 
     A cluster says how many records it has. Each of its record chunks is a bag of sub-records, the
@@ -117,24 +69,13 @@ class DisassociatedRelease(Release):
     (partial suppression), all this is about the records without them.
 
     Clusters are sorted by content, and so are the chunks of a cluster and the rows of a chunk:
-    positions link nothing. Everything is kept in arrays; :attr:`clusters` and :attr:`shared` show
-    it as objects when asked.
+    positions link nothing.
 
     Parameters
     ----------
-    vocabulary
-        The names of the published items; each occurs.
-    sizes
-        Records per cluster.
-    chunk_first, chunk_last
-        The clusters of each chunk: first the record chunks, cluster by cluster, then the shared
-        chunks, outer ones before inner ones.
-    chunk_offsets
-        The sub-records of chunk `q` are ``chunk_offsets[q]`` to ``chunk_offsets[q + 1]``.
-    row_offsets, items
-        Sub-record `r` is ``items[row_offsets[r]:row_offsets[r + 1]]``, ascending.
-    term_offsets, terms
-        The term chunk of cluster `c` is ``terms[term_offsets[c]:term_offsets[c + 1]]``, ascending.
+    vocabulary, sizes, chunk_first, chunk_last, chunk_offsets, row_offsets, items, term_offsets, \
+terms
+        The clusters, see :class:`~setveil.release.chunk_arrays.ChunkArrays`.
 
     Examples
     --------
@@ -153,288 +94,7 @@ class DisassociatedRelease(Release):
     """
 
     form: ClassVar[str] = "disassociated"
-    builder: ClassVar[str] = "publish_disassociated"
     counted_in_worlds: ClassVar[bool] = True
-
-    vocabulary: Vocabulary
-    sizes: Int64Array
-    chunk_first: Int64Array
-    chunk_last: Int64Array
-    chunk_offsets: Int64Array
-    row_offsets: Int64Array
-    items: Int32Array
-    term_offsets: Int64Array
-    terms: Int32Array
-
-    def __post_init__(self) -> None:
-        for name in ("sizes", "chunk_first", "chunk_last", "chunk_offsets", "row_offsets"):
-            object.__setattr__(self, name, frozen(getattr(self, name), np.int64))
-        object.__setattr__(self, "term_offsets", frozen(self.term_offsets, np.int64))
-        object.__setattr__(self, "items", frozen(self.items, np.int32))
-        object.__setattr__(self, "terms", frozen(self.terms, np.int32))
-        wrong = chunk_order.first_fault(self)
-        if wrong is not None:
-            raise ParameterError(wrong, fix=f"build releases with {self.builder}")
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        return int(self.sizes.sum())
-
-    def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__}: {len(self):,} records in {len(self.sizes):,} clusters, "
-            f"{len(self.chunk_first):,} chunks ({len(self.chunk_first) - self.n_record_chunks:,} "
-            f"shared), {len(self.vocabulary):,} items>"
-        )
-
-    # --- views --------------------------------------------------------------------------------
-
-    @cached_property
-    def n_record_chunks(self) -> int:
-        """How many chunks belong to one cluster; they stand before the shared ones."""
-        return int(np.count_nonzero(self.chunk_last == self.chunk_first + 1))
-
-    @cached_property
-    def chunk_starts(self) -> Int64Array:
-        """Cluster `c` has the record chunks ``chunk_starts[c]`` to ``chunk_starts[c + 1]``."""
-        own = self.chunk_first[: self.n_record_chunks]
-        return np.searchsorted(own, np.arange(len(self.sizes) + 1)).astype(np.int64)
-
-    @cached_property
-    def cluster_starts(self) -> Int64Array:
-        """Cluster `c` has the record slots ``cluster_starts[c]`` to ``cluster_starts[c + 1]``."""
-        return offsets_of(self.sizes)
-
-    @cached_property
-    def chunk_of_row(self) -> Int64Array:
-        """The chunk of each sub-record."""
-        return np.repeat(np.arange(len(self.chunk_first)), np.diff(self.chunk_offsets))
-
-    @cached_property
-    def blocks(self) -> list[tuple[int, int]]:
-        """The ranges of clusters that no shared chunk leaves: joint clusters, and lone ones.
-
-        What happens in one of them is independent of all others.
-        """
-        until = np.arange(1, len(self.sizes) + 1)
-        shared = slice(self.n_record_chunks, None)
-        np.maximum.at(until, self.chunk_first[shared], self.chunk_last[shared])
-        found, first = [], 0
-        while first < len(until):
-            found.append((first, int(until[first])))
-            first = int(until[first])
-        return found
-
-    @cached_property
-    def chunk_items(self) -> tuple[Int64Array, Int32Array, Int64Array]:
-        """The items of each chunk's domain: chunk, item, and how many sub-records hold it."""
-        lengths = np.diff(self.row_offsets)
-        width = np.int64(max(len(self.vocabulary), 1))
-        keys = np.repeat(self.chunk_of_row * width, lengths) + self.items
-        pairs, counts = np.unique(keys, return_counts=True)
-        return pairs // width, (pairs % width).astype(np.int32), counts
-
-    @cached_property
-    def joint_blocks(self) -> list[tuple[int, int]]:
-        """The blocks of more than one cluster."""
-        return [(first, last) for first, last in self.blocks if last > first + 1]
-
-    @cached_property
-    def joint_of(self) -> Int64Array:
-        """For each cluster the place of its joint cluster in `joint_blocks`, -1 for a lone one."""
-        places = np.full(len(self.sizes), -1)
-        for place, (first, last) in enumerate(self.joint_blocks):
-            places[first:last] = place
-        return places
-
-    @cached_property
-    def in_joint(self) -> npt.NDArray[np.bool_]:
-        """Which clusters belong to a joint cluster."""
-        return self.joint_of >= 0
-
-    @cached_property
-    def own_rows(self) -> Int64Array:
-        """For each cluster the number of sub-records in its record chunks."""
-        return np.diff(self.chunk_offsets[self.chunk_starts])
-
-    def shared_within(self, first: int, last: int) -> Int64Array:
-        """Return the places of the shared chunks whose first cluster lies in a range."""
-        begins = self.chunk_first[self.n_record_chunks :]
-        low, high = np.searchsorted(begins, [first, last]) + self.n_record_chunks
-        return np.arange(low, high)
-
-    def shared_by(self, clusters: Iterable[int]) -> dict[int, list[int]]:
-        """Return for each of some clusters the places of the shared chunks it belongs to."""
-        firsts = np.array([first for first, _ in self.blocks])
-        found = {}
-        for cluster in clusters:
-            block = self.blocks[int(np.searchsorted(firsts, cluster, side="right")) - 1]
-            places = self.shared_within(*block)
-            there = (self.chunk_first[places] <= cluster) & (cluster < self.chunk_last[places])
-            found[cluster] = places[there].tolist()
-        return found
-
-    def supports_in(self, chunk: int) -> dict[str, int]:
-        """Return for each item of a chunk, by its place, how many sub-records hold it."""
-        chunks, items, counts = self.chunk_items
-        start, end = np.searchsorted(chunks, [chunk, chunk + 1]).tolist()
-        names = (self.vocabulary[i] for i in items[start:end].tolist())
-        return dict(zip(names, counts[start:end].tolist(), strict=True))
-
-    def part(self, first: int, last: int) -> DisassociatedRelease:
-        """Return the clusters of a range that no shared chunk leaves, with the same vocabulary.
-
-        Nothing is checked again; items of the vocabulary need not occur.
-        """
-        start, end = self.chunk_starts[[first, last]].tolist()
-        shared = self.shared_within(first, last)
-        pieces = [(start, end), (shared[0], shared[-1] + 1) if len(shared) else (end, end)]
-        chunks = [slice(*piece) for piece in pieces]
-        rows = [slice(*self.chunk_offsets[list(piece)].tolist()) for piece in pieces]
-        begin, until = self.term_offsets[[first, last]].tolist()
-        fields = {
-            "vocabulary": self.vocabulary,
-            "sizes": self.sizes[first:last],
-            "chunk_first": np.concatenate([self.chunk_first[each] for each in chunks]) - first,
-            "chunk_last": np.concatenate([self.chunk_last[each] for each in chunks]) - first,
-            "chunk_offsets": _cut_out(self.chunk_offsets, chunks),
-            "row_offsets": _cut_out(self.row_offsets, rows),
-            "items": np.concatenate(
-                [
-                    self.items[self.row_offsets[each.start] : self.row_offsets[each.stop]]
-                    for each in rows
-                ]
-            ),
-            "term_offsets": self.term_offsets[first : last + 1] - begin,
-            "terms": self.terms[begin:until],
-        }
-        part = object.__new__(DisassociatedRelease)
-        for name, value in fields.items():
-            object.__setattr__(part, name, value)
-        return part
-
-    def parts(self) -> Iterator[tuple[int, DisassociatedRelease]]:
-        """Yield all clusters, some at a time, as releases; each with its first cluster's number.
-
-        What depends on one joint cluster alone can be asked of part after part, which takes little
-        memory.
-        """
-        starts = self.row_offsets[self.chunk_offsets[self.chunk_starts]]
-        first = 0
-        for _, last in self.blocks:
-            if starts[last] - starts[first] >= PART or last == len(self.sizes):
-                yield first, self.part(first, last)
-                first = last
-
-    def rows_of(self, item: int) -> Int64Array:
-        """Return the sub-records that hold the item of this number, ascending."""
-        starts, rows = self._by_item
-        return rows[starts[item] : starts[item + 1]]
-
-    def listing(self, item: int) -> Int64Array:
-        """Return the clusters whose term chunk lists the item of this number, ascending."""
-        starts, clusters = self._by_term
-        return clusters[starts[item] : starts[item + 1]]
-
-    @cached_property
-    def _by_item(self) -> tuple[Int64Array, Int64Array]:
-        return _postings(self.row_offsets, self.items, len(self.vocabulary))
-
-    @cached_property
-    def _by_term(self) -> tuple[Int64Array, Int64Array]:
-        return _postings(self.term_offsets, self.terms, len(self.vocabulary))
-
-    @property
-    def clusters(self) -> Sequence[Cluster]:
-        """The clusters as objects, each made when it is asked for."""
-        return _Clusters(self)
-
-    def cluster(self, number: int) -> Cluster:
-        """Return one cluster with its own record chunks and its term chunk."""
-        first, last = self.chunk_starts[number : number + 2].tolist()
-        chunks = tuple(self.chunk(q) for q in range(first, last))
-        start, end = self.term_offsets[number : number + 2].tolist()
-        terms = tuple(self.vocabulary[i] for i in self.terms[start:end].tolist())
-        return Cluster(number, int(self.sizes[number]), chunks, terms)
-
-    def chunk(self, number: int) -> Chunk:
-        """Return one chunk, record chunk or shared, by its place in the arrays."""
-        start, end = self.chunk_offsets[number : number + 2].tolist()
-        rows = self._named(self.row_offsets[start : end + 1], self.items)
-        return Chunk(
-            tuple(map(tuple, rows)), int(self.chunk_first[number]), int(self.chunk_last[number])
-        )
-
-    def subrecords(self, rows: Int64Array) -> list[tuple[str, ...]]:
-        """Return the items of some sub-records, by their places in the arrays."""
-        bounds = zip(
-            self.row_offsets[rows].tolist(), self.row_offsets[rows + 1].tolist(), strict=True
-        )
-        return [
-            tuple(self.vocabulary[i] for i in self.items[start:end].tolist())
-            for start, end in bounds
-        ]
-
-    @cached_property
-    def shared(self) -> tuple[Chunk, ...]:
-        """The shared chunks, outer ones before inner ones."""
-        return tuple(self.chunk(q) for q in range(self.n_record_chunks, len(self.chunk_first)))
-
-    @staticmethod
-    def domain(chunk: Chunk) -> tuple[str, ...]:
-        """Return the items that sub-records of a chunk hold, sorted.
-
-        >>> DisassociatedRelease.domain(Chunk((("a", "c"), ("b",)), 0, 1))
-        ('a', 'b', 'c')
-        """
-        return tuple(sorted({item for row in chunk.subrecords for item in row}))
-
-    def to_rows(self) -> list[list[str]]:
-        """Return one list per sub-record, chunk by chunk, then one per non-empty term chunk."""
-        rows = self._named(self.row_offsets, self.items)
-        return rows + [row for row in self._named(self.term_offsets, self.terms) if row]
-
-    def _named(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
-        bounds = offsets.tolist()
-        start = bounds[0]
-        flat = [self.vocabulary[i] for i in items[start : bounds[-1]].tolist()]
-        return [flat[a - start : b - start] for a, b in pairwise(bounds)]
-
-    def to_frame(self) -> pl.DataFrame:
-        """Return a long frame with the columns ``cluster``, ``chunk``, ``row`` and ``item``.
-
-        Chunks are called ``record 0``, ``record 1`` … within their cluster, ``shared 0-2`` (with
-        the first and the last cluster) and ``term``; a shared chunk stands under its first
-        cluster. Rows are numbered within their chunk; a term chunk has one.
-
-        >>> from setveil.release import Plan, publish_disassociated
-        >>> table = TransactionTable.from_rows([["a"], ["a", "b"]])
-        >>> release, _ = publish_disassociated(
-        ...     table, [Plan(records=[0, 1], domains=((0,),), terms=(1,))])
-        >>> release.to_frame().rows()
-        [(0, 'record 0', 0, 'a'), (0, 'record 0', 1, 'a'), (0, 'term', 0, 'b')]
-        """
-        import polars as pl
-
-        chunks = np.arange(len(self.chunk_first))
-        own = self.n_record_chunks
-        within = (chunks[:own] - self.chunk_starts[self.chunk_first[:own]]).tolist()
-        ranges = zip(self.chunk_first[own:].tolist(), self.chunk_last[own:].tolist(), strict=True)
-        labels = [f"record {i}" for i in within] + [f"shared {a}-{b - 1}" for a, b in ranges]
-        lengths = np.diff(self.row_offsets)
-        row = np.arange(len(lengths)) - self.chunk_offsets[self.chunk_of_row]
-        chunk = np.repeat(self.chunk_of_row, lengths)
-        terms_of = np.repeat(np.arange(len(self.sizes)), np.diff(self.term_offsets))
-        names = pl.Series([*labels, "term"], dtype=pl.String)
-        items = pl.Series(self.vocabulary.names, dtype=pl.String)
-        return pl.DataFrame(
-            {
-                "cluster": np.concatenate([self.chunk_first[chunk], terms_of]),
-                "chunk": names.gather(np.concatenate([chunk, np.full(len(terms_of), len(labels))])),
-                "row": np.concatenate([np.repeat(row, lengths), np.zeros(len(terms_of), np.int64)]),
-                "item": items.gather(np.concatenate([self.items, self.terms])),
-            }
-        )
 
     # --- the records in one shape, and what became of the items ---------------------------------
 
@@ -455,7 +115,7 @@ class DisassociatedRelease(Release):
 
     def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
         """Return what known items imply: by itself no record shows anything."""
-        from setveil.release.chunk_certainty import ChunkCertainty
+        from setveil.release.chunk_worlds import ChunkCertainty
 
         nothing = CertainItems.nothing(len(self))
         return _CertainInChunks(
@@ -808,43 +468,6 @@ class _CertainInChunks(CertainItems):
 
     def _implied(self, chosen: Int64Array, known: Collection[str]) -> frozenset[str]:
         return self.chunks.certain(known).items
-
-
-def _cut_out(offsets: Int64Array, pieces: Iterable[slice]) -> Int64Array:
-    """Return the offsets of some pieces of rows, one after the other."""
-    lengths = [np.diff(offsets[each.start : each.stop + 1]) for each in pieces]
-    return offsets_of(np.concatenate(lengths))
-
-
-def _postings(
-    offsets: Int64Array, items: Int32Array, n_items: int
-) -> tuple[Int64Array, Int64Array]:
-    """Return the rows of each item, one item after the other, and where each item's begin."""
-    order = np.argsort(items, kind="stable")
-    row = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
-    return np.searchsorted(items[order], np.arange(n_items + 1)), row[order]
-
-
-class _Clusters(Sequence[Cluster]):
-    """The clusters of a release; each is made when it is asked for."""
-
-    def __init__(self, release: DisassociatedRelease) -> None:
-        self._release = release
-
-    def __len__(self) -> int:
-        return len(self._release.sizes)
-
-    @overload
-    def __getitem__(self, place: int) -> Cluster: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Cluster]: ...
-
-    def __getitem__(self, place: int | slice) -> Cluster | Sequence[Cluster]:
-        numbers = range(len(self))
-        if isinstance(place, slice):
-            return [self._release.cluster(c) for c in numbers[place]]
-        return self._release.cluster(numbers[place])
 
 
 def check_sizes(sizes: npt.NDArray[Any], seen: npt.NDArray[Any], where: str) -> None:

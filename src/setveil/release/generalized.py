@@ -47,8 +47,14 @@ from setveil.release.export import (
 )
 from setveil.release.generalized_worlds import DistinctRows, Way, draw_leaves
 from setveil.release.manifest import NODE, describe_tree, rebuild_tree
-from setveil.release.published_tree import first_fault
-from setveil.release.views import CertainItems, Images, PublishedRows, ShownClasses, TreeItems
+from setveil.release.views import (
+    CertainItems,
+    Images,
+    PublishedRows,
+    ShownClasses,
+    TreeItems,
+    find_ambiguity,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -140,7 +146,7 @@ class GeneralizedRelease(Release):
             )
         if self.whole:
             self._check_whole(fix)
-        fault = first_fault(self.tree)
+        fault = find_ambiguity(self.tree)
         if fault is not None:
             raise ParameterError(f"the tree is ambiguous: {fault}", fix="rename one of them")
         if np.any(self._neighbours > 0):

@@ -7,12 +7,18 @@ import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, neighbour_order, occurring, offsets_of
+from setveil.core.arrays import (
+    Int32Array,
+    Int64Array,
+    neighbour_order,
+    occurring,
+    offsets_of,
+    rows_by_item,
+)
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
 from setveil.core.words import number, one_or_many, plural
@@ -237,10 +243,7 @@ class GroupedRelease(Release):
         ]
 
     def _named(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
-        bounds = offsets.tolist()
-        start = bounds[0]
-        flat = [self.vocabulary[i] for i in items[start : bounds[-1]].tolist()]
-        return [flat[a - start : b - start] for a, b in pairwise(bounds)]
+        return list(LabelledRows(offsets, items, self.vocabulary.names).rows())
 
     def to_frame(self) -> pl.DataFrame:
         """Return a long frame: ``group``, ``kind``, ``row``, ``item`` and ``count``.
@@ -420,11 +423,11 @@ class GroupedRelease(Release):
 
     @cached_property
     def _by_item(self) -> tuple[Int64Array, Int64Array]:
-        return _postings(self.offsets, self.items, len(self.vocabulary))
+        return rows_by_item(self.offsets, self.items, len(self.vocabulary))
 
     @cached_property
     def _by_part_item(self) -> tuple[Int64Array, Int64Array]:
-        return _postings(self.part_offsets, self.part_items, len(self.vocabulary))
+        return rows_by_item(self.part_offsets, self.part_items, len(self.vocabulary))
 
     # --- its bytes -----------------------------------------------------------------------------
 
@@ -677,15 +680,6 @@ class _CertainInGroups(CertainItems):
             if not common:
                 return shown
         return shown | frozenset(names[i] for i in common or ())
-
-
-def _postings(
-    offsets: Int64Array, items: Int32Array, n_items: int
-) -> tuple[Int64Array, Int64Array]:
-    """Return the rows of each item, one item after the other, and where each item's begin."""
-    order = np.argsort(items, kind="stable")
-    row = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
-    return np.searchsorted(items[order], np.arange(n_items + 1)), row[order]
 
 
 def _posted(postings: tuple[Int64Array, Int64Array], item: int) -> Int64Array:

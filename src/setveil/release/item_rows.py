@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import is_ascending, neighbour_order
+from setveil.core.arrays import is_ascending, neighbour_order, rows_by_item
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, frozen
 from setveil.release.account import NOTHING, Content
@@ -126,10 +126,7 @@ class ItemRows(Release):
     @cached_property
     def _by_item(self) -> tuple[Int64Array, Int64Array]:
         """The records of each item, one item after the other, and where each item's begin."""
-        order = np.argsort(self.items, kind="stable")
-        record = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
-        starts = np.searchsorted(self.items[order], np.arange(len(self.vocabulary) + 1))
-        return starts, record[order]
+        return rows_by_item(self.offsets, self.items, len(self.vocabulary))
 
     # --- its bytes -----------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from setveil.core.files import ENDING, locked_if_free, shown_name
 from setveil.core.params import params_of
 from setveil.core.registry import find
 from setveil.core.untrusted import open_file, parse_json, read_file
-from setveil.release.forms import FORMS
+from setveil.release.base import FORMS
 from setveil.release.manifest import Manifest
 from setveil.release.store import MANIFEST, is_key, listed, load_manifest
 

@@ -37,11 +37,10 @@ from setveil.core.files import (
 )
 from setveil.core.registry import name_of
 from setveil.core.untrusted import parse_json, read_arrays, read_file
-from setveil.release.base import Key
+from setveil.release.base import Key, rebuild
 from setveil.release.chunk_blocks import release_in_parts
 from setveil.release.data_file import decode, encode, file_content, place_parts, remove
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.forms import rebuild
 from setveil.release.manifest import Manifest
 
 if TYPE_CHECKING:

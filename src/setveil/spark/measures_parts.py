@@ -13,8 +13,8 @@ import numpy as np
 
 from setveil.core.errors import NotApplicable
 from setveil.core.table import TransactionTable, canonical_order, take_rows
+from setveil.release.base import rebuild
 from setveil.release.data_file import LabelledRows
-from setveil.release.forms import rebuild
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.store import load_manifest

@@ -13,10 +13,10 @@ from setveil.core.errors import ReleaseError
 from setveil.engine.spark import spoken_errors
 from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.shown_items import shown_items
+from setveil.release.base import rebuild
 from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
 from setveil.release.data_file import LabelledRows, content_blocks
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.forms import rebuild
 from setveil.release.store import load_manifest, load_release
 from setveil.release.views import published_rows
 from setveil.spark.batches import fold

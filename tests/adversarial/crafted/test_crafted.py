@@ -17,7 +17,7 @@ from tests.reference import rho as rho_reference
 
 from setveil.core.errors import NotApplicable
 from setveil.guarantee import KAnonymity, Verdict
-from setveil.release import forms
+from setveil.release import base
 from setveil.release.set_generalized import members_of
 
 SHARE = 0.003
@@ -60,7 +60,7 @@ def test_all_of(form):
 
 
 def test_no_form_is_left_out():
-    assert sorted(form.form for form in FORMS) == sorted(forms.FORMS)
+    assert sorted(form.form for form in FORMS) == sorted(base.FORMS)
     assert min(form.count for form in FORMS) >= 100_000
 
 

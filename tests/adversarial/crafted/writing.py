@@ -3,8 +3,8 @@
 import hashlib
 import json
 
+from setveil.release.base import rebuild
 from setveil.release.data_file import LabelledRows, decode, encode
-from setveil.release.forms import rebuild
 from setveil.release.manifest import Manifest
 from setveil.release.store import write
 

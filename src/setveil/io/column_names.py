@@ -86,7 +86,7 @@ ATTRIBUTES = vocabulary("""
     geschlecht alter groesse gewicht sexe sexo sesso geslacht edad eta leeftijd
 """)
 """Words for what people are rather than what they hold."""
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GLUED = re.compile(r"(.+?)(id|ids|no|nr|num|number|nummer)")
 _NUMBERED = re.compile(r"(.*?)[ _.\-#(\[]*0*([0-9]{1,4})[)\]]?")
 
@@ -112,7 +112,7 @@ def words_of(name: str) -> list[str]:
     (['patient', 'id'], ['icd10', 'code'], ['rechnungs', 'nr'])
     """
     words: list[str] = []
-    for word in re.findall(r"[^\W_]+", _CAMEL.sub(" ", name)):
+    for word in re.findall(r"[^\W_]+", CAMEL.sub(" ", name)):
         folded = plain(word)
         glued = _GLUED.fullmatch(folded)
         if glued and _known([glued[1]], PEOPLE | EVENTS | ITEMS):

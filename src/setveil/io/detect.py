@@ -82,6 +82,33 @@ class Candidate:
     records: tuple[tuple[str, ...], ...] = ()
     samples: tuple[tuple[str, ...], ...] = ()
 
+    @classmethod
+    def of(
+        cls, layout: Layout, rows: Rows, width: int, *, score: int, why: str, option: str
+    ) -> Candidate:
+        """Return a candidate with what sampled rows show of it."""
+        return cls(
+            layout=layout,
+            score=score,
+            reasons=(why,),
+            option=option,
+            records=preview(layout, rows),
+            samples=_samples(rows, width),
+        )
+
+    @classmethod
+    def of_reading(
+        cls, reading: Reading, names: Sequence[str], rows: Rows, *, score: int, **layout: Any
+    ) -> Candidate:
+        """Return the candidate that a reading of a table makes; `layout` says what else it is."""
+        columns = tuple(
+            Column(name=name, role=role, separator=separator)
+            for name, role, separator in zip(names, reading.roles, reading.separators, strict=True)
+        )
+        whole = Layout(format=reading.format, columns=columns, **layout)
+        made = cls.of(whole, rows, len(names), score=score, why="", option=reading.option)
+        return replace(made, reasons=reading.reasons)
+
     def described(self) -> str:
         """Return in words how a record is found."""
         layout = self.layout
@@ -336,6 +363,9 @@ class _TextDetection:
             if options.delimiter is None:
                 self.options = replace(options, delimiter=declared[1])
 
+    def _error(self, what: str, fix: str) -> InputError:
+        return InputError(what, where=self.sample.name, fix=fix)
+
     def detection(self) -> Detection:
         form = self.options.format
         if form in {"fimi", "spmf", "jsonl"}:
@@ -383,24 +413,14 @@ class _TextDetection:
         wanted = self.options.item
         if wanted is not None:
             if found and wanted not in found:
-                raise InputError(
+                raise self._error(
                     f"no field {wanted!r} holds lists; there is {listed(found)}",
-                    where=self.sample.name,
                     fix=f"correct --item{nearest(wanted, found)}",
                 )
             return wanted
         if not found or "items" in found:
             return "items"
-        named = [name for name in found if is_item_name(name)]
-        if len(named) != 1:
-            many = "s" * (len(found) != 1)
-            raise InputError(
-                f"the field{many} {listed(found)} hold{'' if many else 's'} lists, and no name "
-                "says which are the items",
-                where=self.sample.name,
-                fix=f"name the field that holds the items: --item {found[0]}",
-            )
-        return named[0]
+        return _list_name(found, "field", self.sample.name, "name the field that holds the items")
 
     def _first_records(self, form: str, field: str) -> tuple[tuple[str, ...], ...]:
         shown: list[tuple[str, ...]] = []
@@ -462,23 +482,16 @@ class _TextDetection:
                 rows, " ", 60, "the first number of each line counts the lines", lead=True
             )
         if paired:
-            self._add_table([*rows], " ", named=False, score=60, why="every line holds two numbers")
+            self._add_pairs(rows)
         return True
 
-    def _add_table(self, rows: Rows, delimiter: str, *, named: bool, score: int, why: str) -> None:
+    def _add_pairs(self, rows: Rows) -> None:
         """Add the reading of lines with two numbers as pairs of record and item."""
         columns = (Column(name="1", role="record id"), Column(name="2", role="item"))
-        layout = Layout(format="long", delimiter=delimiter, header=named, columns=columns)
-        self.candidates.append(
-            Candidate(
-                layout=layout,
-                score=score,
-                reasons=(why,),
-                option="--format long --delimiter space --no-header --id 1 --item 2",
-                records=preview(layout, rows),
-                samples=_samples(rows, 2),
-            )
-        )
+        layout = Layout(format="long", delimiter=" ", header=False, columns=columns)
+        option = "--format long --delimiter space --no-header --id 1 --item 2"
+        why = "every line holds two numbers"
+        self.candidates.append(Candidate.of(layout, rows, 2, score=60, why=why, option=option))
 
     # --- delimited text -------------------------------------------------------------------------
 
@@ -538,15 +551,13 @@ class _TextDetection:
         strength = header_strength(rows[0], body)
         if strength == 2 and not body and options.header is not False:
             if len(self.sample.lines[0]) >= LONG_HEAD // 4:  # bytes, and characters have up to 4
-                raise InputError(
+                raise self._error(
                     f"the first line is longer than the {LONG_HEAD:,} bytes that are looked at to "
                     "find out what the columns mean",
-                    where=self.sample.name,
                     fix="write one row per record and item (--format long), or Parquet",
                 )
-            raise InputError(
+            raise self._error(
                 "there is a header and no record in it",
-                where=self.sample.name,
                 fix="give a file with data, or add --no-header if this line is a record",
             )
         if options.format in TABLES:
@@ -554,74 +565,41 @@ class _TextDetection:
         if options.header is None and strength < 2 and options.names_columns:
             said = {options.id, options.item, *options.items, *options.ignore} - {None}
             strength = 2 if said & set(rows[0]) else strength
-        headers = [bool(strength)] if options.header is None else [options.header]
-        found = []
-        for header in headers:
-            names = [*rows[0]] if header else [str(i + 1) for i in range(len(rows[0]))]
-            cells = body if header else rows
-            asked = options.format is not None or options.names_columns
-            fitted = _fitted(names, cells, pad=header, asked=asked)
-            if fitted is None or (len(names) > UNNAMED and not header and not asked):
-                continue
-            names, cells = fitted
-            table = Table(names, cells, named=header, where=self.sample.name)
-            known = options.names_columns or options.format is not None
-            called = item_strength(names[0]) == 2 and " " not in names[0].strip()
-            tells = header and (table.columns[0].separator or called)
-            if len(names) < 2 and not known and not tells:
-                continue
-            self._note_identities(table)
-            readings = table.readings(options)
-            if not readings and header and strength == 2:
-                self.why_not = (
-                    f"the columns are {listed(names)}, and it is not clear which of them hold items"
-                )
-            doubt = 20 if header and strength == 1 and options.header is None else 0
-            doubt = 0 if options.format or options.names_columns else doubt
-            found += [
-                self._candidate(
-                    reading, names, cells, delimiter, header=header, skip=skip, doubt=doubt
-                )
-                for reading in readings
-            ]
-        return found
+        header = bool(strength) if options.header is None else options.header
+        asked = options.format is not None or options.names_columns
+        cells = body if header else rows
+        fitted = _fitted(_names(rows, header=header), cells, pad=header, asked=asked)
+        if fitted is None or (len(rows[0]) > UNNAMED and not header and not asked):
+            return []
+        names, cells = fitted
+        table = Table(names, cells, named=header, where=self.sample.name)
+        called = item_strength(names[0]) == 2 and " " not in names[0].strip()
+        tells = header and (table.columns[0].separator or called)
+        if len(names) < 2 and not asked and not tells:
+            return []
+        self._note_identities(table)
+        readings = table.readings(options)
+        if not readings and header and strength == 2:
+            self.why_not = _unclear(names)
+        unsure = header and strength == 1 and options.header is None and not asked
+        above = self.sample.rows_above(delimiter, skip) if header or skip else 0
+        return [
+            Candidate.of_reading(
+                reading,
+                names,
+                cells,
+                score=_raised(reading, options, named=header) or reading.score - 20 * unsure,
+                delimiter=delimiter,
+                header=header,
+                skip=self.skip + above,
+            )
+            for reading in readings
+        ]
 
     def _note_identities(self, table: Table) -> None:
         for column in table.columns[:UNNAMED]:
             if column.finding is not None and column.name not in " ".join(self.identities):
                 self.identities.append(f"{column.name} ({column.finding.reason})")
-
-    def _candidate(
-        self,
-        reading: Reading,
-        names: list[str],
-        cells: Rows,
-        delimiter: str,
-        *,
-        header: bool,
-        skip: int,
-        doubt: int,
-    ) -> Candidate:
-        columns = _columns(names, reading)
-        layout = Layout(
-            format=reading.format,
-            delimiter=delimiter,
-            header=header,
-            skip=self.skip + (self.sample.rows_above(delimiter, skip) if header or skip else 0),
-            columns=columns,
-        )
-        asked = self.options.format is not None or (
-            bool(self.options.items or self.options.item) and header
-        )
-        return Candidate(
-            layout=layout,
-            score=max(reading.score, PLAUSIBLE + MARGIN) if asked and reading.score > 50
-            else reading.score - doubt,
-            reasons=reading.reasons,
-            option=reading.option,
-            records=preview(layout, cells),
-            samples=_samples(cells, len(names)),
-        )  # fmt: skip
 
     def _refuse_table(self, delimiter: str) -> None:
         """Say why a table that was asked for cannot be."""
@@ -629,29 +607,22 @@ class _TextDetection:
         _, rows = _without_titles(self.sample.rows(delimiter))
         first = rows[0] if rows else []
         if not rows:
-            raise InputError(
-                "there is no header",
-                where=self.sample.name,
-                fix="write the names of the columns first",
-            )
+            raise self._error("there is no header", fix="write the names of the columns first")
         if options.format == "one-hot":
             what = f"no column holds 0 and 1 among {listed(first)}"
         elif options.header is False or not header_strength(first, rows[1:]):
             named = options.given().keys() & {"id", "item", "items", "ignore"}
             if named and options.header is not False:
-                raise InputError(
+                raise self._error(
                     f"--{min(named)} names a column, and the first row does not name columns: "
                     f"{listed(first)}",
-                    where=self.sample.name,
                     fix="correct it, add --header if the first row does name them, or leave it out",
                 )
             what = f"no column is known to hold the record or the items among {listed(first)}"
         else:
             missing = "id" if any(map(is_item_name, first)) else "items"
             what = f"there is no column for the {missing} among {listed(first)}"
-        raise InputError(
-            what, where=self.sample.name, fix="name the columns with --id and --item, or --items"
-        )
+        raise self._error(what, fix="name the columns with --id and --item, or --items")
 
     # --- baskets --------------------------------------------------------------------------------
 
@@ -705,18 +676,16 @@ class _TextDetection:
             return
         others = [d for d in DELIMITERS if sum(d in line for line in lines) >= 0.9 * len(lines)]
         if others:
-            raise InputError(
+            raise self._error(
                 f"no line holds the delimiter {delimiter!r}, and nearly all hold {others[0]!r}",
-                where=self.sample.name,
                 fix=f"correct --delimiter{nearest(delimiter, NAMED)}",
             )
 
     def _refuse_header(self, rows: Rows) -> None:
         """Refuse to read a table's header as a record without being told."""
         if header_strength(rows[0], rows[1:]) == 2:
-            raise InputError(
+            raise self._error(
                 f"the first line seems to name columns: {listed(rows[0])}",
-                where=self.sample.name,
                 fix="leave out --format basket to read a table; or add --header if every cell "
                 "below this line is an item, --no-header if the line is a record, too",
             )
@@ -763,23 +732,14 @@ class _TextDetection:
             option += f" --id {place + 1}"
         if delimiter == " ":
             option += " --delimiter space"
-        option += {True: " --header", False: ""}[header]
+        if header:
+            option += " --header"
         layout = Layout(
-            format="basket",
-            delimiter=delimiter,
-            columns=columns,
-            header=header,
-            skip=self.skip,
+            format="basket", delimiter=delimiter, columns=columns, header=header, skip=self.skip
         )
+        body = rows[1:] if header else rows
         self.candidates.append(
-            Candidate(
-                layout=layout,
-                score=score,
-                reasons=(why,),
-                option=option,
-                records=preview(layout, rows[1:] if header else rows),
-                samples=_samples(rows[1:] if header else rows, len(columns)),
-            )
+            Candidate.of(layout, body, len(columns), score=score, why=why, option=option)
         )
 
     def _lead_place(self, rows: Rows, *, header: bool) -> int:
@@ -791,17 +751,10 @@ class _TextDetection:
         longest = max(map(len, rows), default=1)
         if wanted.isdecimal() and 1 <= int(wanted[:18]) <= longest:
             return int(wanted) - 1
+        what = f"--id is {wanted!r}, and a basket's fields have no names"
         if wanted.isdecimal():
-            raise InputError(
-                f"--id is {shortened(wanted)}, and lines have up to {longest:,} fields",
-                where=self.sample.name,
-                fix="give the number of the field, such as --id 1",
-            )
-        raise InputError(
-            f"--id is {wanted!r}, and a basket's fields have no names",
-            where=self.sample.name,
-            fix="give the number of the field, such as --id 1",
-        )
+            what = f"--id is {shortened(wanted)}, and lines have up to {longest:,} fields"
+        raise self._error(what, "give the number of the field, such as --id 1")
 
     def _basket_delimiter(self) -> str:
         """Choose what occurs in most lines, outside quotes."""
@@ -982,11 +935,32 @@ def _alike(rows: Rows) -> bool:
     return len(kinds) <= 1 or kinds <= {"word", "code"}
 
 
-def _columns(names: Sequence[str], reading: Reading) -> tuple[Column, ...]:
-    """Return the columns with the roles of a reading."""
-    return tuple(
-        Column(name=name, role=role, separator=separator)
-        for name, role, separator in zip(names, reading.roles, reading.separators, strict=True)
+def _names(rows: Rows, *, header: bool) -> list[str]:
+    """Return the names in the first row, or numbers where it names no columns."""
+    return [*rows[0]] if header else [str(i + 1) for i in range(len(rows[0]))]
+
+
+def _unclear(names: Sequence[str]) -> str:
+    return f"the columns are {listed(names)}, and it is not clear which of them hold items"
+
+
+def _raised(reading: Reading, options: ReadOptions, *, named: bool) -> int:
+    """Return the score of a reading that was asked for and may be, 0 for others."""
+    asked = options.format is not None or (named and (options.items or options.item))
+    return max(reading.score, PLAUSIBLE + MARGIN) if asked and reading.score > 50 else 0
+
+
+def _list_name(found: Sequence[str], what: str, where: str, fix: str) -> str:
+    """Return the field or column that is called after items, or ask which one holds them."""
+    named = [name for name in found if is_item_name(name)]
+    if len(named) == 1:
+        return named[0]
+    many = "s" * (len(found) != 1)
+    raise InputError(
+        f"the {what}{many} {listed(found)} hold{'' if many else 's'} lists, and no name says which "
+        "are the items",
+        where=where,
+        fix=f"{fix}: --item {found[0]}",
     )
 
 
@@ -1060,39 +1034,28 @@ def detect_grid(grid: Grid, options: ReadOptions, name: str) -> Detection:
         header = options.header if options.header is not None else bool(
             rows and header_strength(rows[0], rows[1:])
         )  # fmt: skip
-        width = frame.width
-        names = rows[0] if header and rows else [str(i + 1) for i in range(width)]
+        names = _names(rows, header=header) if rows else []
         body = rows[1:] if header else rows
     if not body:
         raise InputError("no record in it", where=name, fix="give a file with data")
     table = Table(names, body, named=header, where=name)
-    found = []
-    for reading in table.readings(options):
-        columns = _columns(names, reading)
-        layout = Layout(
-            format=reading.format,
+    found = [
+        Candidate.of_reading(
+            reading,
+            names,
+            body,
+            score=_raised(reading, options, named=True) or reading.score,
             header=header,
-            columns=columns,
             table=grid.chosen if options.query is None else "",
             query=options.query or "",
         )
-        asked = options.format is not None or options.items or options.item
-        found.append(
-            Candidate(
-                layout=layout,
-                score=max(reading.score, 65) if asked and reading.score > 50 else reading.score,
-                reasons=reading.reasons,
-                option=reading.option,
-                records=preview(layout, body),
-                samples=_samples(body, len(names)),
-            )
-        )
-    why_not = f"the columns are {listed(names)}, and it is not clear which of them hold items"
+        for reading in table.readings(options)
+    ]
     return Detection(
         name=name,
         candidates=tuple(found),
         guessed=options.format is None,
-        why_not="" if found else why_not,
+        why_not="" if found else _unclear(names),
         identities=tuple(
             f"{c.name} ({c.finding.reason})" for c in table.columns if c.finding is not None
         ),
@@ -1108,16 +1071,7 @@ def _list_candidate(grid: Grid, lists: list[str], options: ReadOptions, name: st
     """Return the reading of a column of lists."""
     wanted = options.item or (options.items[0] if options.items else None)
     if wanted is None:
-        named = [column for column in lists if is_item_name(column)]
-        if len(named) != 1:
-            many = "s" * (len(lists) != 1)
-            raise InputError(
-                f"the column{many} {listed(lists)} hold{'' if many else 's'} lists, and no name "
-                "says which are the items",
-                where=name,
-                fix=f"name the one that holds the items: --item {lists[0]}",
-            )
-        wanted = named[0]
+        wanted = _list_name(lists, "column", name, "name the one that holds the items")
     names = list(grid.header or ())
     if options.id is not None and options.id not in names:
         raise InputError(

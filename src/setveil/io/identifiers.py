@@ -34,15 +34,16 @@ python-stdnum checks IBANs, payment cards and national identity numbers.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from setveil.io.column_names import CAMEL, plain, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -177,8 +178,6 @@ def mask(text: str) -> str:
 
 # --- Names of columns -------------------------------------------------------------------------
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
 
 def normalized_name(name: str) -> str:
     """Return a header's words: lower case, without accents, underscores, digits or camel case.
@@ -186,20 +185,13 @@ def normalized_name(name: str) -> str:
     >>> normalized_name("DateOfBirth"), normalized_name("Prénom_2"), normalized_name("patientID")
     ('date of birth', 'prenom', 'patient id')
     """
-    parts = _CAMEL.sub(" ", name)
-    plain = unicodedata.normalize("NFKD", parts).casefold()
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return " ".join(re.findall(r"[^\W\d_]+", plain))
+    return " ".join(re.findall(r"[^\W\d_]+", plain(CAMEL.sub(" ", name))))
 
 
 def _any_of(text: str) -> re.Pattern[str]:
     """Return a pattern that finds one of these words or phrases, divided by commas."""
     phrases = re.sub(r"\|\s+", "|", text).split(",")
     return re.compile(rf"\b(?:{'|'.join(' '.join(phrase.split()) for phrase in phrases)})\b")
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 # A column with one of these words says something about an identifier, and is not one itself.
@@ -239,9 +231,9 @@ _PERSON_NAME = _any_of("""
     sukunimi, etunimi, attendees?, contacts?, relatives, next of kin, care ?team, фио, фамилия, имя,
     氏名, 姓名, 名前, الاسم, ονομα, επωνυμο, soyadi, adi soyadi
 """)
-_BARE_NAME = _words("name names nom noms nombre nombres nome nomi naam namen navn namn nimi")
+_BARE_NAME = vocabulary("name names nom noms nombre nombres nome nomi naam namen navn namn nimi")
 # Words that may stand beside a bare "name" so that it is still a person's.
-_PERSON = _words("""
+_PERSON = vocabulary("""
     patient patients patienten patientin person persons people client customer member subject
     employee doctor physician nurse contact mother father parent spouse child kin next
     guardian insured subscriber beneficiary holder participant student pupil donor resident
@@ -365,11 +357,11 @@ _BY_NAME: tuple[tuple[str, re.Pattern[str], str], ...] = (
         _DIGITS,
     ),
 )
-_BARE_ID = {"", "lfd nr", "row id", "row number"} | _words(
+_BARE_ID = {"", "lfd nr", "row id", "row number"} | vocabulary(
     "id ids nr no num number nummer numero key index row record identifier lfdnr rowid rownum"
     " unnamed tid pid"
 )
-_MARKS = _words(
+_MARKS = vocabulary(
     "0 1 0.0 1.0 yes no y n true false t f x - ja nein j oui non o si sí sì s nee sim não nao"
     " unknown na n/a"
 )
@@ -434,7 +426,9 @@ def _is_bare_name(column: ColumnSummary) -> bool:
     if len(words) > 1 or column.filled < ENOUGH_ROWS:
         return True
     values = _Values(column.samples)
-    large = values.match(r"^\p{Lu}[\p{L}'’-]+$") | values.name_shapes  # a surname, a whole name
+    large = values.match(r"^\p{Lu}[\p{L}'’-]+$") | values.of(
+        PERSON_NAMES
+    )  # a surname, a whole name
     other_script = ~values.match(r"\p{Latin}")
     return bool(np.mean(values.known_names) >= 0.05 or np.mean(large | other_script) >= HALF)
 
@@ -528,7 +522,7 @@ _NO_PERSON = (
 
 # The most common given names of eleven languages, without those that are words or things
 # (Rose, Mark, Grace, Iris, Victoria, Charlotte, Paris, …).
-_GIVEN = _words("""
+_GIVEN = vocabulary("""
     james john robert michael william david richard joseph thomas charles christopher daniel
     matthew anthony steven andrew kenneth joshua kevin brian george timothy ronald edward jason
     jeffrey ryan jacob gary nicholas eric jonathan stephen larry justin scott brandon benjamin
@@ -578,6 +572,7 @@ class _Values:
             clean = [text.encode(errors="replace").decode() for text in texts]
             self.series = pl.Series(clean, dtype=pl.String)
         self.series = self.series.str.strip_chars()
+        self._forms: dict[str, BoolArray] = {}
 
     def __len__(self) -> int:
         return len(self.series)
@@ -612,75 +607,27 @@ class _Values:
         counts: Int64Array = self.series.str.count_matches(r"[0-9]").to_numpy().astype(np.int64)
         return counts
 
-    @cached_property
-    def emails(self) -> BoolArray:
-        """``jo@x.org``, also inside a longer text."""
-        with_at: BoolArray = self.series.str.contains("@", literal=True).to_numpy().astype(bool)
-        return self.match(_EMAIL, with_at)
+    def of(self, kind: str) -> BoolArray:
+        """Tell which values have the form of a kind of identifier; each is looked at once."""
+        if kind not in self._forms:
+            self._forms[kind] = self._having(FORMS[kind])
+        return self._forms[kind]
 
-    @cached_property
-    def ibans(self) -> BoolArray:
-        """``DE89 3704 0044 0532 0130 00``: the country's form and check digits are right."""
-        return self.checked(self.match(_IBAN, self.digits >= 7), _is_iban)
-
-    @cached_property
-    def ssns(self) -> BoolArray:
-        """``123-45-6789``, the form of a social security number of the United States."""
-        return self.checked(
-            self.match(_SSN, self.digits == 9), lambda text: _is_valid("us.ssn", text)
-        )
-
-    @cached_property
-    def keys(self) -> BoolArray:
-        """UUIDs, and digests in hexadecimal digits; not plain decimal numbers."""
-        found = self.match(_KEY, self.digits >= 1)
-        return found & ~self.match(r"^\d+$", found)
-
-    @cached_property
-    def dates(self) -> BoolArray:
-        """``1970-01-31``, ``31.1.1970``, ``31 Jan 1970``, with a time or not."""
-        return self.match(_DATE, self.digits >= 5)
-
-    @cached_property
-    def phones(self) -> BoolArray:
-        """``+49 30 1234567``, ``(030) 123-4567``; neither dates nor drug or book numbers."""
-        among = (self.digits >= 7) & (self.digits <= 20) & ~self.dates
-        found = self.match(_PHONE, among)
-        return found & ~self.match(_DRUG_OR_BOOK, found)
-
-    @cached_property
-    def ips(self) -> BoolArray:
-        """``192.0.2.17`` and addresses of IPv6."""
-        return self.match(_IP, self.digits >= 2)
-
-    @cached_property
-    def urls_with_path(self) -> BoolArray:
-        """``https://x.org/jo``: a page, not only a host."""
-        with_slash: BoolArray = self.series.str.contains("/", literal=True).to_numpy().astype(bool)
-        return self.match(_URL_WITH_PATH, with_slash)
-
-    @cached_property
-    def streets(self) -> BoolArray:
-        """``12 Main Street``, ``Hauptstr. 5``, ``5 rue de la Paix``."""
-        return self.match(_STREET, (self.digits >= 1) & (self.digits <= 12))
-
-    @cached_property
-    def long_numbers(self) -> BoolArray:
-        """Seven digits or more and nothing else, except for blanks and hyphens between them."""
-        found = self.match(_LONG_NUMBER, self.digits >= 7) & ~self.dates
-        return found & ~self.match(_DRUG_OR_BOOK, found)
-
-    @cached_property
-    def name_shapes(self) -> BoolArray:
-        """``Anna Schmidt``, ``Schmidt, Anna``, ``Dr. J. Li``; not ``Crohn Disease``."""
-        found = self.match(_NAME_SHAPE, self.digits == 0)
-        return found & ~self.match(_NO_PERSON, found)
+    def _having(self, form: _Form) -> BoolArray:
+        among = (self.digits >= form.digits[0]) & (self.digits <= form.digits[1])
+        if form.sign:
+            among = self.series.str.contains(form.sign, literal=True).to_numpy().astype(bool)
+        if form.no_date:
+            among &= ~self.of(DATES)
+        found = self.match(form.pattern, among)
+        if form.unless:
+            found &= ~self.match(form.unless, found)
+        return found if form.test is None else self.checked(found, form.test)
 
     @cached_property
     def known_names(self) -> BoolArray:
         """Two words or more, in any case, one of the first or last of which is a given name."""
-        found = self.match(_LOOSE_NAME, self.digits == 0)
-        found &= ~self.match(_NO_PERSON, found)
+        found = self.of(_LOOSE_NAMES).copy()
         places = np.flatnonzero(found)
         if len(places):
             words = self.series.gather(places).str.to_lowercase()
@@ -734,7 +681,45 @@ def _is_card(text: str) -> bool:
     return 13 <= len(digits) <= 19 and digits[0] in "23456" and _is_valid("luhn", digits)
 
 
-# Numbers with check digits or a date inside; that of the United States has neither, see `ssns`.
+@dataclass(frozen=True, kw_only=True)
+class _Form:
+    """What values of one kind look like.
+
+    Only values with so many `digits` (or with the `sign` in them) are matched; those that match
+    `unless`, too, have another meaning. A `test` in Python has the last word.
+    """
+
+    pattern: str
+    digits: tuple[int, int | float] = (0, np.inf)
+    sign: str = ""
+    unless: str = ""
+    no_date: bool = False
+    test: Callable[[str], bool] | None = None
+
+
+_LOOSE_NAMES = "texts that may be names"
+FORMS = {
+    EMAILS: _Form(pattern=_EMAIL, sign="@"),  # jo@x.org, also inside a longer text
+    IBANS: _Form(pattern=_IBAN, digits=(7, np.inf), test=_is_iban),
+    # The form of a social security number of the United States: 123-45-6789.
+    NATIONAL: _Form(pattern=_SSN, digits=(9, 9), test=lambda text: _is_valid("us.ssn", text)),
+    # UUIDs, and digests in hexadecimal digits; not plain decimal numbers.
+    KEYS: _Form(pattern=_KEY, digits=(1, np.inf), unless=r"^\d+$"),
+    DATES: _Form(pattern=_DATE, digits=(5, np.inf)),  # 1970-01-31, with a time or not
+    TELEPHONES: _Form(pattern=_PHONE, digits=(7, 20), unless=_DRUG_OR_BOOK, no_date=True),
+    IPS: _Form(pattern=_IP, digits=(2, np.inf)),  # 192.0.2.17, and addresses of IPv6
+    URLS: _Form(pattern=_URL_WITH_PATH, sign="/"),  # a page, not only a host
+    ADDRESSES: _Form(pattern=_STREET, digits=(1, 12)),  # 12 Main Street, Hauptstr. 5
+    # Seven digits or more and nothing else, except for blanks and hyphens between them.
+    LONG_NUMBERS: _Form(
+        pattern=_LONG_NUMBER, digits=(7, np.inf), unless=_DRUG_OR_BOOK, no_date=True
+    ),
+    # Anna Schmidt; Schmidt, Anna; Dr. J. Li; not Crohn Disease.
+    PERSON_NAMES: _Form(pattern=_NAME_SHAPE, digits=(0, 0), unless=_NO_PERSON),
+    _LOOSE_NAMES: _Form(pattern=_LOOSE_NAME, digits=(0, 0), unless=_NO_PERSON),
+}
+
+# Numbers with check digits or a date inside; that of the United States has neither, see `FORMS`.
 _NATIONAL_MODULES = (
     *("gb.nhs", "de.idnr", "fr.nir", "es.dni", "es.nie", "it.codicefiscale", "nl.bsn", "pt.nif"),
     *("br.cpf", "pl.pesel", "be.nn", "ch.ssn", "at.vnr", "se.personnummer", "dk.cpr", "fi.hetu"),
@@ -789,13 +774,7 @@ def identifier_kind(column: ColumnSummary) -> Finding | None:
     samples = tuple(text for text in column.samples if text.strip())
     if not column.filled or not samples or _MARKS.issuperset(v.strip().lower() for v in samples):
         return None
-    column = ColumnSummary(
-        name=column.name,
-        filled=column.filled,
-        distinct=column.distinct,
-        samples=samples,
-        named=column.named,
-    )
+    column = replace(column, samples=samples)
     return _by_name(column) or _by_form(column) or _by_template(column) or _by_difference(column)
 
 
@@ -834,37 +813,35 @@ def _by_form(column: ColumnSummary) -> Finding | None:
     different = column.difference
     thing = bool(_THING.search(column.words))
     enough = column.filled >= FEW_ROWS
-    # Form, its kind, the share of values that must have it, what else must hold.
-    rules: tuple[tuple[str, str, float, bool], ...] = (
-        ("emails", EMAILS, HALF, True),
-        ("ibans", IBANS, HALF, True),
-        ("ssns", NATIONAL, HALF, True),
-        ("keys", KEYS, HALF, not thing or different >= NEARLY_ALL),
-        ("ips", IPS, 0.8, different >= HALF),
-        ("dates", DATES, 0.8, enough and column.distinct >= 5 and different >= 0.05),
-        ("phones", TELEPHONES, 0.8, different >= 0.8 and column.filled >= 3),
-        ("urls_with_path", URLS, HALF, different >= NEARLY_ALL and column.filled >= 3),
-        ("streets", ADDRESSES, 0.6, different >= HALF and column.filled >= 3),
+    # A form, the share of values that must have it, what else must hold.
+    rules: tuple[tuple[str, float, bool], ...] = (
+        (EMAILS, HALF, True),
+        (IBANS, HALF, True),
+        (NATIONAL, HALF, True),
+        (KEYS, HALF, not thing or different >= NEARLY_ALL),
+        (IPS, 0.8, different >= HALF),
+        (DATES, 0.8, enough and column.distinct >= 5 and different >= 0.05),
+        (TELEPHONES, 0.8, different >= 0.8 and column.filled >= 3),
+        (URLS, HALF, different >= NEARLY_ALL and column.filled >= 3),
+        (ADDRESSES, 0.6, different >= HALF and column.filled >= 3),
     )
     # First, because a British one is written like an American telephone number. The number of
     # digits spares most columns the search.
     numbered = different >= HALF and not thing and np.mean(values.digits >= 6) >= 0.8
     if numbered and _are_national(column.samples):
         return _column_finding(column, NATIONAL, _form_reason(column, len(values), NATIONAL))
-    for form, kind, share, holds in rules:
+    for kind, share, holds in rules:
         if holds:
-            hits = int(np.sum(getattr(values, form)))
+            hits = int(np.sum(values.of(kind)))
             if hits and hits >= share * len(values):
                 return _column_finding(column, kind, _form_reason(column, hits, kind))
-    if kind_of_name := _name_hits(column, values):
-        return _column_finding(
-            column, PERSON_NAMES, _form_reason(column, kind_of_name, PERSON_NAMES)
-        )
+    if names := _name_hits(column, values):
+        return _column_finding(column, PERSON_NAMES, _form_reason(column, names, PERSON_NAMES))
     if thing:
         return None
-    hits = int(values.long_numbers.sum())
+    hits = int(values.of(LONG_NUMBERS).sum())
     if hits >= 0.8 * len(values) and enough and different >= NEARLY_ALL:
-        cards = int(values.checked(values.long_numbers, _is_card).sum())
+        cards = int(values.checked(values.of(LONG_NUMBERS), _is_card).sum())
         kind = CARDS if cards >= NEARLY_ALL * hits else LONG_NUMBERS
         return _column_finding(column, kind, _different_reason(column))
     return None
@@ -877,7 +854,7 @@ def _name_hits(column: ColumnSummary, values: _Values) -> int:
     """
     if column.distinct < 8 or _THING.search(column.words):
         return 0
-    shaped, known = int(values.name_shapes.sum()), int(values.known_names.sum())
+    shaped, known = int(values.of(PERSON_NAMES).sum()), int(values.known_names.sum())
     total = len(values)
     nearly_different = column.difference >= NEARLY_ALL
     if shaped >= 0.8 * total and known >= 0.3 * total and nearly_different:
@@ -897,7 +874,7 @@ def are_people(names: Sequence[str]) -> bool:
     if len(names) < 3:
         return False
     values = _Values(names)
-    shaped, known = int(values.name_shapes.sum()), int(values.known_names.sum())
+    shaped, known = int(values.of(PERSON_NAMES).sum()), int(values.known_names.sum())
     return shaped >= 0.8 * len(names) and known >= 0.3 * len(names)
 
 
@@ -1117,15 +1094,13 @@ class _ItemSearch:
             return []
         values = self.values
         found = [
-            self._at_once(values.emails, EMAILS),
-            self._at_once(values.ibans, IBANS),
-            self._at_once(values.ssns, NATIONAL),
-            self._at_once(self._unshared(values.keys), KEYS),
-            self._personal(values.phones, TELEPHONES, several=True),
-            self._personal(values.dates, DATES),
-            self._personal(values.ips, IPS),
-            self._personal(values.streets, ADDRESSES, several=True),
-            self._personal(values.urls_with_path, URLS, share=HALF),
+            *(self._at_once(values.of(kind), kind) for kind in (EMAILS, IBANS, NATIONAL)),
+            self._at_once(self._unshared(values.of(KEYS)), KEYS),
+            self._personal(values.of(TELEPHONES), TELEPHONES, several=True),
+            self._personal(values.of(DATES), DATES),
+            self._personal(values.of(IPS), IPS),
+            self._personal(values.of(ADDRESSES), ADDRESSES, several=True),
+            self._personal(values.of(URLS), URLS, share=HALF),
             self._long_numbers(),
             self._person_names(),
         ]
@@ -1181,10 +1156,10 @@ class _ItemSearch:
         return self._finding(own, kind, _own_reason(holders, self.filled))
 
     def _long_numbers(self) -> tuple[Finding, list[str]] | None:
-        found = self._personal(self.values.long_numbers, LONG_NUMBERS, least=FEW_ROWS)
+        found = self._personal(self.values.of(LONG_NUMBERS), LONG_NUMBERS, least=FEW_ROWS)
         if found is None:
             return None
-        numbers = self.values.long_numbers & self.single
+        numbers = self.values.of(LONG_NUMBERS) & self.single
         cards = self.values.checked(numbers, _is_card)
         if int(cards.sum()) < NEARLY_ALL * int(numbers.sum()):
             return found
@@ -1195,7 +1170,7 @@ class _ItemSearch:
         known = self.values.known_names & self.single
         if int(known.sum()) < max(FEW_ROWS, 0.25 * self.filled):
             return None
-        named = (self.values.name_shapes & self.single) | known
+        named = (self.values.of(PERSON_NAMES) & self.single) | known
         if int(np.sum(self.holders(known) > 0)) < 0.25 * self.filled:
             return None
         return self._personal(named, PERSON_NAMES, share=HALF, least=FEW_ROWS)

@@ -44,3 +44,18 @@ def test_json_and_bibtex_exclude_each_other(clinic):
     result = clinic.run("methods", "--json", "--bibtex")
     assert result.exit_code == 2
     assert "exclude each other" in result.stderr
+
+
+def test_json_tells_the_bounds_of_every_parameter(clinic):
+    methods = json.loads(clinic.run("methods", "--json").stdout)["methods"]
+    by_name = {
+        (method["name"], param["name"]): (param["least"], param["above"], param["most"])
+        for method in methods
+        for param in method["params"]
+        if method["kind"] == "anonymizer"
+    }
+    assert by_name["clump", "k"] == (1, None, 2**31 - 1)
+    assert by_name["coherence", "h"] == (0, None, 1)
+    assert by_name["suppress-control", "rho"] == (None, 0, 1)
+    assert by_name["suppress-control", "budget"] == (None, 0, None)
+    assert by_name["clump", "objective"] == (None, None, None)

@@ -7,7 +7,7 @@ import pytest
 
 from setveil.cli import table_check
 from setveil.guarantee.base import Verdict
-from setveil.tabular.checks import CHECKS
+from setveil.tabular import CHECKS
 
 PEOPLE = """age,job,ill,visits
 30-39,cook,flu,a|b

@@ -9,7 +9,7 @@ from tests.reference import tabular_checks as reference
 from setveil import Taxonomy
 from setveil.anonymize import AprioriKm, Clump
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.tabular.checks import KKmAnonymity
+from setveil.tabular import KKmAnonymity
 from setveil.tabular.columns import item_sets, join_items
 from setveil.tabular.relational_transaction import relational_transaction
 

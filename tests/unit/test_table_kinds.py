@@ -6,6 +6,14 @@ import pytest
 
 from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.tabular import (
+    AlphaKAnonymity,
+    ConfidenceBounding,
+    DeltaPresence,
+    DistinctDiversity,
+    KAnonymity,
+    KKmAnonymity,
+    TCloseness,
+    XYAnonymity,
     add_noise,
     anatomize,
     cell,
@@ -18,16 +26,6 @@ from setveil.tabular import (
     suppress_records,
     suppress_values,
     swap,
-)
-from setveil.tabular.checks import (
-    AlphaKAnonymity,
-    ConfidenceBounding,
-    DeltaPresence,
-    DistinctDiversity,
-    KAnonymity,
-    KKmAnonymity,
-    TCloseness,
-    XYAnonymity,
 )
 from setveil.tabular.columns import distinct_values, item_sets
 from setveil.tabular.noise_attacks import filter_noise

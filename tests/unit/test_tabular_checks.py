@@ -13,9 +13,7 @@ from tests.reference import tabular_checks as reference
 
 from setveil import Taxonomy
 from setveil.core.errors import InputError, ParameterError
-from setveil.tabular.check_diversity import entropy_reaches
-from setveil.tabular.check_mechanisms import exceeds_exponential
-from setveil.tabular.checks import (
+from setveil.tabular import (
     CHECKS,
     AlphaKAnonymity,
     ConfidenceBounding,
@@ -30,6 +28,8 @@ from setveil.tabular.checks import (
     XYAnonymity,
     geometric_mechanism,
 )
+from setveil.tabular.check_diversity import entropy_reaches
+from setveil.tabular.check_mechanisms import exceeds_exponential
 
 QUASI = ["a", "b"]
 INSTANCES = 2000

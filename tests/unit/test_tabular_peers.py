@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from setveil.tabular.checks import (
+from setveil.tabular import (
     AlphaKAnonymity,
     DifferentialPrivacy,
     DistinctDiversity,

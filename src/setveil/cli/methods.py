@@ -55,7 +55,7 @@ def methods(
 def _for_tables() -> list[dict[str, str]]:
     """Return the schemes for tables of columns, and the checks of what they promise."""
     from setveil.cli.table import COMMANDS, summary
-    from setveil.tabular.checks import CHECKS
+    from setveil.tabular import CHECKS
 
     schemes = [
         {"name": name, "summary": summary(command)}
@@ -95,6 +95,7 @@ def _as_json(entry: "Entry") -> dict[str, Any]:
                 "required": param.required,
                 "default": None if param.required else in_json(param.default),
                 "choices": list(param.choices),
+                **param.rule.bounds,
                 "doc": param.doc,
             }
             for param in params_of(entry.target)

@@ -146,7 +146,7 @@ def _run_check(
 ) -> tuple[Any, "Verdict"]:
     """Build the check from its options, read the file and ask."""
     from setveil.core.spelling import variants
-    from setveil.tabular.checks import CHECKS
+    from setveil.tabular import CHECKS
     from setveil.tabular.files import read_frame
 
     if name not in CHECKS:

@@ -157,6 +157,19 @@ class Rule:
         """What may be given, in words: "a whole number of at least 1"."""
         return "a text"
 
+    @property
+    def bounds(self) -> dict[str, float | None]:
+        """The least and the greatest value, and one that must be exceeded; None for no bound.
+
+        >>> Share(above=0).bounds, Count(least=2, most=9).bounds["most"], Flag().bounds["least"]
+        ({'least': None, 'above': 0, 'most': 1}, 9, None)
+        """
+        found = {name: getattr(self, name, None) for name in ("least", "above", "most")}
+        if found["above"] is not None:
+            found["least"] = None
+        endless = {None, -MOST, math.inf, -math.inf}
+        return {name: None if bound in endless else bound for name, bound in found.items()}
+
     def check(self, value: Any) -> Any:
         """Return the value as the method holds it, or raise ValueError."""
         return value
@@ -301,6 +314,7 @@ class Real(Rule):
 class Duration(Rule):
     """Seconds above 0, written as 45, 90s or 30m."""
 
+    above: ClassVar[int] = 0
     metavar: ClassVar[str] = "45|90s|30m"
 
     @property

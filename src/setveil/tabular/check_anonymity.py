@@ -30,7 +30,7 @@ from setveil.tabular.columns import item_sets
 
 if TYPE_CHECKING:
     from setveil.core.table import Frame
-    from setveil.tabular.classes import Row
+    from setveil.tabular.classes import Bad, Row
 
 
 @checked
@@ -72,11 +72,11 @@ class KAnonymity(ClassCheck):
         ]
         least = min(sizes.values(), default=0)
         return verdict_of(
-            rows=sum(sizes.values()),
+            sizes,
+            bad,
             kept=f"the smallest of {class_count(len(sizes))} has {plural(least, 'row')}",
-            broken=f"{of_classes(len(bad), len(sizes), 'has', 'have')} fewer than "
-            f"{plural(self.k, 'row')}, the smallest {least:,}",
-            bad=bad,
+            broken=f"fewer than {plural(self.k, 'row')}, the smallest {least:,}",
+            verbs=("has", "have"),
         )
 
     def describe(self) -> str:
@@ -85,7 +85,7 @@ class KAnonymity(ClassCheck):
         >>> KAnonymity(quasi=["age"], k=3).describe()
         'every row is like at least 2 others in age'
         """
-        return f"every row is like at least {self.k - 1} others in {', '.join(self.quasi)}"
+        return f"every row is like at least {self.k - 1} others in {self.known}"
 
 
 @checked
@@ -131,31 +131,27 @@ class XYAnonymity(Check):
 
     def check(self, frame: Frame) -> Verdict:
         """Count the different values on Y; witnesses are the classes with fewest."""
-        counts = class_sizes(frame, [*self.x, *self.y])
-        values: dict[tuple[object, ...], int] = {}
-        for row in counts:
-            known = row[: len(self.x)]
-            values[known] = values.get(known, 0) + 1
+        found: dict[Row, dict[object, int]] = {}
+        for row, rows in class_sizes(frame, [*self.x, *self.y]).items():
+            found.setdefault(row[: len(self.x)], {})[row[len(self.x) :]] = rows
+        required = f"at least {self.k} values of {self._y}"
         bad = [
             (
-                found,
-                Witness(
-                    items=class_label(self.x, row),
-                    support=found,
-                    required=f"at least {self.k} values of {self._y}",
-                ),
+                len(values),
+                Witness(items=class_label(self.x, row), support=len(values), required=required),
             )
-            for row, found in values.items()
-            if found < self.k
+            for row, values in found.items()
+            if len(values) < self.k
         ]
-        least = min(values.values(), default=0)
+        least = min(map(len, found.values()), default=0)
         return verdict_of(
-            rows=sum(counts.values()),
-            kept=f"each of {class_count(len(values))} goes with at least {plural(least, 'value')} "
+            found,
+            bad,
+            kept=f"each of {class_count(len(found))} goes with at least {plural(least, 'value')} "
             f"of {self._y}",
-            broken=f"{of_classes(len(bad), len(values), 'goes', 'go')} with fewer than "
-            f"{plural(self.k, 'value')} of {self._y}, the worst with {least:,}",
-            bad=bad,
+            broken=f"with fewer than {plural(self.k, 'value')} of {self._y}, the worst with "
+            f"{least:,}",
+            verbs=("goes", "go"),
         )
 
     @property
@@ -239,12 +235,11 @@ class DeltaPresence(ClassCheck):
                 outside.append((off, chance))
         farthest = max(outside)[1] if outside else ""
         return verdict_of(
-            rows=sum(everybody.values()),
+            everybody,
+            bad,
             kept=f"in each of {class_count(len(everybody))} the chance to be there is between "
             f"{self.low} and {self.high}",
-            broken=f"{of_classes(len(bad), len(everybody), 'is', 'are')} outside "
-            f"{self.low} to {self.high}, the farthest {farthest}",
-            bad=bad,
+            broken=f"outside {self.low} to {self.high}, the farthest {farthest}",
         )
 
     def describe(self) -> str:
@@ -254,7 +249,7 @@ class DeltaPresence(ClassCheck):
         'who is like somebody in age is in the release with a chance between 0 and 3/10'
         """
         return (
-            f"who is like somebody in {', '.join(self.quasi)} is in the release with a chance "
+            f"who is like somebody in {self.known} is in the release with a chance "
             f"between {self.low} and {self.high}"
         )
 
@@ -313,7 +308,7 @@ class KKmAnonymity(ClassCheck):
         for row, items in zip(plain, sets, strict=True):
             classes.setdefault(plain_row(row), []).append(items)
         small = [row for row, found in classes.items() if len(found) < self.k]
-        bad: list[tuple[int, Witness]] = [
+        bad: list[Bad] = [
             (-1, self.witness(row, len(classes[row]), f"at least {self.k} rows")) for row in small
         ]
         judge, rare, unsure = KmAnonymity(k=self.k, m=self.m), 0, 0
@@ -324,15 +319,15 @@ class KKmAnonymity(ClassCheck):
             bad += [
                 (each.support, self._rare(row, each)) for each in verdict.witnesses if verdict.exact
             ]
-        told = verdict_of(
-            rows=len(sets),
-            kept=f"each of {class_count(len(classes))} has at least {self.k} rows, "
-            f"and no set of at most {plural(self.m, 'item')} is rare in one",
-            broken=self._broken(len(classes), len(small), rare, bad),
-            bad=bad,
-        )
         if bad or not unsure:
-            return told
+            return verdict_of(
+                {row: len(held) for row, held in classes.items()},
+                bad,
+                kept=f"each of {class_count(len(classes))} has at least {self.k} rows, "
+                f"and no set of at most {plural(self.m, 'item')} is rare in one",
+                broken=self._broken(len(classes), len(small), rare, bad),
+                verbs=None,
+            )
         reason = f"in {unsure:,} of {class_count(len(classes))} not all sets of items"
         return Verdict(
             holds=True, exact=False, reason=f"{reason} could be counted", checked=len(sets)
@@ -343,14 +338,14 @@ class KKmAnonymity(ClassCheck):
         known = (f"{self.items} has {item}" for item in found.items)
         return replace(rare, items=(*rare.items, *known))
 
-    def _broken(self, classes: int, small: int, rare: int, bad: list[tuple[int, Witness]]) -> str:
+    def _broken(self, classes: int, small: int, rare: int, bad: list[Bad]) -> str:
         parts = []
         if small:
             parts.append(
                 f"{of_classes(small, classes, 'has', 'have')} fewer than {plural(self.k, 'row')}"
             )
         if rare:
-            least = min(support for support, _ in bad if support >= 0)
+            least = min(int(support) for support, _ in bad if support >= 0)
             parts.append(
                 f"in {rare:,} of {class_count(classes)} a set of at most {plural(self.m, 'item')} "
                 f"is rare, the rarest in {plural(least, 'row')}"
@@ -364,6 +359,6 @@ class KKmAnonymity(ClassCheck):
         'who knows age and up to 2 items of visits of a person faces at least 5 rows'
         """
         return (
-            f"who knows {', '.join(self.quasi)} and up to {plural(self.m, 'item')} of {self.items} "
+            f"who knows {self.known} and up to {plural(self.m, 'item')} of {self.items} "
             f"of a person faces at least {plural(self.k, 'row')}"
         )

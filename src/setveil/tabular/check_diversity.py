@@ -14,12 +14,11 @@ from setveil.core.errors import InputError, ParameterError
 from setveil.core.params import checked, count, share, text
 from setveil.core.taxonomy import Taxonomy  # noqa: TC001  (params_of reads annotations)
 from setveil.core.words import plural
-from setveil.guarantee.base import Verdict, Witness
+from setveil.guarantee.base import Verdict
 from setveil.tabular.classes import (
     SensitiveCheck,
     class_count,
     class_values,
-    of_classes,
     plain_columns,
     verdict_of,
 )
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from setveil.core.arrays import Int32Array
     from setveil.core.table import Frame
-    from setveil.tabular.classes import Row
+    from setveil.tabular.classes import Bad, Row
 
     Whole = npt.NDArray[Any]  # 64 bits, or Python's numbers where sums would overflow
 
@@ -73,26 +72,18 @@ class DistinctDiversity(SensitiveCheck):
         found = class_values(frame, self.quasi, self.sensitive)
         required = f"at least {self.l} values of {self.sensitive}"
         bad = [
-            (
-                len(counts),
-                self.witness(
-                    row,
-                    sum(counts.values()),
-                    f"{required}, not {len(counts)}",
-                    *_most_frequent(self.sensitive, counts),
-                ),
-            )
+            (len(counts), self.value_witness(row, counts, f"{required}, not {len(counts)}"))
             for row, counts in found.items()
             if len(counts) < self.l
         ]
         least = min(map(len, found.values()), default=0)
-        classes = class_count(len(found))
         return verdict_of(
-            rows=_rows(found),
-            kept=f"each of {classes} holds at least {plural(least, 'value')} of {self.sensitive}",
-            broken=f"{of_classes(len(bad), len(found), 'holds', 'hold')} fewer than "
-            f"{plural(self.l, 'value')} of {self.sensitive}, the worst {least:,}",
-            bad=bad,
+            found,
+            bad,
+            kept=f"each of {class_count(len(found))} holds at least {plural(least, 'value')} "
+            f"of {self.sensitive}",
+            broken=f"fewer than {plural(self.l, 'value')} of {self.sensitive}, the worst {least:,}",
+            verbs=("holds", "hold"),
         )
 
     def describe(self) -> str:
@@ -101,10 +92,7 @@ class DistinctDiversity(SensitiveCheck):
         >>> DistinctDiversity(quasi=["job"], sensitive="ill", l=2).describe()
         'every class on job holds at least 2 values of ill'
         """
-        return (
-            f"every class on {', '.join(self.quasi)} holds at least {self.l} values of "
-            f"{self.sensitive}"
-        )
+        return f"every class on {self.known} holds at least {self.l} values of {self.sensitive}"
 
 
 @checked
@@ -148,25 +136,22 @@ class EntropyDiversity(SensitiveCheck):
         """Compare the entropies; witnesses are the classes with least."""
         found = class_values(frame, self.quasi, self.sensitive)
         required = f"the entropy of {self.l} equal values"
-        bad: list[tuple[Fraction | int, Witness]] = []
+        bad: list[Bad] = []
         open_classes = 0
         for row, counts in found.items():
             enough = entropy_reaches(list(counts.values()), self.l)
             open_classes += enough is None
             if enough is False:
                 worth = perplexity(list(counts.values()))
-                short = f"{required}, not of {worth:.4g}"
-                rows = sum(counts.values())
-                given = _most_frequent(self.sensitive, counts)
-                bad.append((Fraction(worth), self.witness(row, rows, short, *given)))
+                witness = self.value_witness(row, counts, f"{required}, not of {worth:.4g}")
+                bad.append((Fraction(worth), witness))
         worst = min((perplexity(list(c.values())) for c in found.values()), default=0.0)
-        classes = class_count(len(found))
         verdict = verdict_of(
-            rows=_rows(found),
-            kept=f"each of {classes} has the entropy of at least {worst:.4g} equal values",
-            broken=f"{of_classes(len(bad), len(found), 'is', 'are')} below "
-            f"{required}, the worst at that of {worst:.4g}",
-            bad=bad,
+            found,
+            bad,
+            kept=f"each of {class_count(len(found))} has the entropy of at least {worst:.4g} "
+            "equal values",
+            broken=f"below {required}, the worst at that of {worst:.4g}",
         )
         if bad or not open_classes:
             return verdict
@@ -185,7 +170,7 @@ class EntropyDiversity(SensitiveCheck):
         'in every class on job the entropy of ill is at least that of 2 equal values'
         """
         return (
-            f"in every class on {', '.join(self.quasi)} the entropy of {self.sensitive} is at "
+            f"in every class on {self.known} the entropy of {self.sensitive} is at "
             f"least that of {self.l} equal values"
         )
 
@@ -230,29 +215,23 @@ class RecursiveDiversity(SensitiveCheck):
     def check(self, frame: Frame) -> Verdict:
         """Compare the counts; witnesses are the most uneven classes."""
         found = class_values(frame, self.quasi, self.sensitive)
-        bad: list[tuple[Fraction | int, Witness]] = []
-        worst: tuple[Fraction, int, int] | None = None
+        bad: list[Bad] = []
+        uneven: list[tuple[Fraction, int, int]] = []
         for row, counts in found.items():
             falling = sorted(counts.values(), reverse=True)
             most, rest = falling[0], sum(falling[self.l - 1 :])
-            if most < self.c * rest:
-                continue
-            evenness, rows = Fraction(rest, most), sum(falling)
-            value = min((v for v in counts if counts[v] == most), key=str)
-            given = f"{self.sensitive}={value}"
-            required = f"{most} below {self.c} times {rest}"
-            part = Fraction(most, rows)
-            bad.append((evenness, self.witness(row, rows, required, given, part)))
-            worst = min(worst or (evenness, most, rest), (evenness, most, rest))
-        classes = class_count(len(found))
-        against = f"{worst[1]:,} against {self.c} times {worst[2]:,}" if worst else ""
+            if most >= self.c * rest:
+                uneven.append((Fraction(rest, most), most, rest))
+                required = f"{most} below {self.c} times {rest}"
+                bad.append((uneven[-1][0], self.value_witness(row, counts, required)))
+        _, most, rest = min(uneven, default=(0, 0, 0))
         return verdict_of(
-            rows=_rows(found),
-            kept=f"in each of {classes} the most frequent value of {self.sensitive} has fewer than "
-            f"{self.c} times the rows of all values but the {self.l - 1} most frequent",
-            broken=f"{of_classes(len(bad), len(found), 'is', 'are')} too uneven, "
-            f"the worst {against}",
-            bad=bad,
+            found,
+            bad,
+            kept=f"in each of {class_count(len(found))} the most frequent value of "
+            f"{self.sensitive} has fewer than {self.c} times the rows of all values but the "
+            f"{self.l - 1} most frequent",
+            broken=f"too uneven, the worst {most:,} against {self.c} times {rest:,}",
         )
 
     def describe(self) -> str:
@@ -262,20 +241,9 @@ class RecursiveDiversity(SensitiveCheck):
         'in every class on job the values of ill are recursively (2,3)-diverse'
         """
         return (
-            f"in every class on {', '.join(self.quasi)} the values of {self.sensitive} are "
+            f"in every class on {self.known} the values of {self.sensitive} are "
             f"recursively ({self.c},{self.l})-diverse"
         )
-
-
-def _rows(found: Mapping[Row, Mapping[object, int]]) -> int:
-    return sum(sum(counts.values()) for counts in found.values())
-
-
-def _most_frequent(sensitive: str, counts: dict[object, int]) -> tuple[str | None, Fraction | None]:
-    """Return the most frequent value of a class and its share, the first of equal ones."""
-    most = max(counts.values())
-    value = min((v for v in counts if counts[v] == most), key=str)
-    return f"{sensitive}={value}", Fraction(most, sum(counts.values()))
 
 
 MOST_BITS = 20_000_000
@@ -320,9 +288,41 @@ NAMED = 5
 """So many values that never occur are named; of more it is said that there are more."""
 
 
+class _OfValues(SensitiveCheck):
+    """A question about how sure a class is of one of some values; all if none are named."""
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given: object = self.values
+        if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+            raise ParameterError(
+                f"values is {given!r}", fix="give a list of values, also for a single one"
+            )
+        object.__setattr__(self, "values", tuple(map(str, given)))
+
+    def sure_classes(
+        self, found: Mapping[Row, Mapping[object, int]], most: Fraction
+    ) -> tuple[set[Row], list[Bad], str]:
+        """Return the classes in which a value has a share above `most`, witnesses, and a remark."""
+        values, absent = _resolve_values(found, self.values)
+        sure: set[Row] = set()
+        bad: list[Bad] = []
+        for row, counts in found.items():
+            rows = sum(counts.values())
+            for value, times in counts.items():
+                part = Fraction(times, rows)
+                if part > most and (values is None or value in values):
+                    sure.add(row)
+                    required = f"a share of at most {most}, not {part}"
+                    bad.append((-part, self.value_witness(row, counts, required, value)))
+        return sure, bad, absent
+
+
 @checked
 @dataclass(frozen=True, kw_only=True)
-class AlphaKAnonymity(SensitiveCheck):
+class AlphaKAnonymity(_OfValues):
     """Classes of at least k rows, in which no sensitive value has a share above α.
 
     Parameters
@@ -359,29 +359,25 @@ class AlphaKAnonymity(SensitiveCheck):
     k: int = count(5, doc="least number of rows of a class")
     values: tuple[str, ...] = text((), doc="sensitive values that are protected; all if none")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "values", _value_names(self.values))
-
     def check(self, frame: Frame) -> Verdict:
         """Count rows and values; witnesses are small classes and values that are too frequent."""
         found = class_values(frame, self.quasi, self.sensitive)
         sizes = {row: sum(counts.values()) for row, counts in found.items()}
         small = {row for row, size in sizes.items() if size < self.k}
-        sure, bad, absent = _confident_values(self, found, self.alpha, self.values)
+        sure, bad, absent = self.sure_classes(found, self.alpha)
         bad += [(-1, self.witness(row, sizes[row], f"at least {self.k} rows")) for row in small]
-        classes = class_count(len(found))
         parts = [f"{len(small):,} with fewer than {self.k} rows"] if small else []
         if sure:
             gives = "gives" if len(sure) == 1 else "give"
             parts.append(f"{len(sure):,} {gives} a value away with more than {self.alpha}")
+        least = plural(min(sizes.values(), default=0), "row")
         return verdict_of(
-            rows=sum(sizes.values()),
-            kept=f"each of {classes} has at least {plural(min(sizes.values(), default=0), 'row')}, "
-            f"and no value a share above {self.alpha}{absent}",
-            broken=f"{of_classes(len(small | sure), len(found), 'is', 'are')} too small or too "
-            f"sure: {', '.join(parts)}{absent}",
-            bad=bad,
+            found,
+            bad,
+            count=len(small | sure),
+            kept=f"each of {class_count(len(found))} has at least {least}, and no value a share "
+            f"above {self.alpha}{absent}",
+            broken=f"too small or too sure: {', '.join(parts)}{absent}",
         )
 
     def describe(self) -> str:
@@ -391,14 +387,14 @@ class AlphaKAnonymity(SensitiveCheck):
         'every class on job has at least 2 rows and no value of ill a share above 1/2'
         """
         return (
-            f"every class on {', '.join(self.quasi)} has at least {self.k} rows and no value of "
+            f"every class on {self.known} has at least {self.k} rows and no value of "
             f"{self.sensitive} a share above {self.alpha}"
         )
 
 
 @checked
 @dataclass(frozen=True, kw_only=True)
-class ConfidenceBounding(SensitiveCheck):
+class ConfidenceBounding(_OfValues):
     """No class gives a sensitive value away with a confidence above h.
 
     A privacy template ⟨X → s, h⟩ for each value s: among the rows of a class on X, the share of
@@ -437,24 +433,20 @@ class ConfidenceBounding(SensitiveCheck):
     h: Fraction = share(Fraction(1, 2), doc="greatest confidence")
     values: tuple[str, ...] = text((), doc="sensitive values that are protected; all if none")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "values", _value_names(self.values))
-
     def check(self, frame: Frame) -> Verdict:
         """Compute the confidences; witnesses are the surest rules."""
         found = class_values(frame, self.quasi, self.sensitive)
-        sure, bad, absent = _confident_values(self, found, self.h, self.values)
-        classes = class_count(len(found))
+        sure, bad, absent = self.sure_classes(found, self.h)
         worst = min(bad, key=lambda each: (each[0], each[1].items))[1] if bad else None
         which = f"{worst.consequent} with {worst.confidence}" if worst else ""
         return verdict_of(
-            rows=_rows(found),
+            found,
+            bad,
+            count=len(sure),
             kept=f"no value of {self.sensitive} has a confidence above {self.h} in any of "
-            f"{classes}{absent}",
-            broken=f"{of_classes(len(sure), len(found), 'gives', 'give')} a value "
-            f"of {self.sensitive} away, the worst {which}{absent}",
-            bad=bad,
+            f"{class_count(len(found))}{absent}",
+            broken=f"a value of {self.sensitive} away, the worst {which}{absent}",
+            verbs=("gives", "give"),
         )
 
     def describe(self) -> str:
@@ -464,18 +456,9 @@ class ConfidenceBounding(SensitiveCheck):
         'no class on job gives a value of ill away with a confidence above 1/2'
         """
         return (
-            f"no class on {', '.join(self.quasi)} gives a value of {self.sensitive} away with a "
+            f"no class on {self.known} gives a value of {self.sensitive} away with a "
             f"confidence above {self.h}"
         )
-
-
-def _value_names(given: object) -> tuple[str, ...]:
-    """Return the names of values, or say that they are no list of them."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ParameterError(
-            f"values is {given!r}", fix="give a list of values, also for a single one"
-        )
-    return tuple(map(str, given))
 
 
 def _resolve_values(
@@ -506,28 +489,6 @@ def _number(text: str) -> Fraction | None:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         return None
-
-
-def _confident_values(
-    check: SensitiveCheck,
-    found: Mapping[Row, Mapping[object, int]],
-    most: Fraction,
-    names: Sequence[str],
-) -> tuple[set[Row], list[tuple[Fraction | int, Witness]], str]:
-    """Return the classes in which a value has a share above `most`, witnesses, and a remark."""
-    values, absent = _resolve_values(found, names)
-    sure: set[Row] = set()
-    bad: list[tuple[Fraction | int, Witness]] = []
-    for row, counts in found.items():
-        rows = sum(counts.values())
-        for value, times in counts.items():
-            part = Fraction(times, rows)
-            if part > most and (values is None or value in values):
-                sure.add(row)
-                required = f"a share of at most {most}, not {part}"
-                given = f"{check.sensitive}={value}"
-                bad.append((-part, check.witness(row, rows, required, given, part)))
-    return sure, bad, absent
 
 
 DISTANCES = ("equal", "ordered", "hierarchical")
@@ -623,13 +584,12 @@ class TCloseness(SensitiveCheck):
             if distance > self.t:
                 required = f"a distance of at most {self.t}, not {distance}"
                 bad.append((-distance, self.witness(row, rows, required)))
-        classes = class_count(len(found))
         return verdict_of(
-            rows=n,
-            kept=f"none of {classes} is farther than {farthest} from the whole table",
-            broken=f"{of_classes(len(bad), len(found), 'is', 'are')} farther than "
-            f"{self.t} from the whole table, the farthest {farthest}",
-            bad=bad,
+            found,
+            bad,
+            kept=f"none of {class_count(len(found))} is farther than {farthest} from the whole "
+            "table",
+            broken=f"farther than {self.t} from the whole table, the farthest {farthest}",
         )
 
     def _measured(self, frame: Frame) -> tuple[str, pl.DataFrame]:
@@ -670,7 +630,7 @@ class TCloseness(SensitiveCheck):
         'in every class on zip the values of pay are spread as in the whole table, up to 1/5'
         """
         return (
-            f"in every class on {', '.join(self.quasi)} the values of {self.sensitive} are spread "
+            f"in every class on {self.known} the values of {self.sensitive} are spread "
             f"as in the whole table, up to {self.t}"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.errors import InputError, ParameterError
@@ -14,17 +15,20 @@ from setveil.io.frames import as_polars
 from setveil.tabular.columns import exact_times, unsigned_zeros
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
     from setveil.core.table import Frame
 
+    Counts = Mapping[object, int]
+
 SHOWN = 20
 """How many witnesses a verdict carries at most."""
 
 Row = tuple[object, ...]
+Bad = tuple["Fraction | int", Witness]
+"""A class or a value that breaks a promise, and how badly: the lowest number is the worst."""
 
 
 def named_columns(name: str, given: object) -> tuple[str, ...]:
@@ -156,23 +160,33 @@ def class_label(columns: Sequence[str], row: Row) -> tuple[str, ...]:
 
 
 def verdict_of(
-    *, rows: int, kept: str, broken: str, bad: Sequence[tuple[Fraction | int, Witness]]
+    found: Mapping[Row, int | Counts],
+    bad: Sequence[Bad],
+    *,
+    kept: str,
+    broken: str,
+    verbs: tuple[str, str] | None = ("is", "are"),
+    count: int | None = None,
 ) -> Verdict:
-    """Return the verdict: what is bad with how bad it is, lowest first, or that nothing is.
+    """Return the verdict on classes, given with their rows: what is bad, or that nothing is.
 
-    Ties are broken by content, so that no verdict depends on the order of the rows.
+    `count` classes are bad, as many as there are entries in `bad` if not given; with the `verbs`,
+    the reason begins with their number. Ties are broken by content, so that no verdict depends on
+    the order of the rows.
 
-    >>> verdict_of(rows=0, kept="all is well", broken="", bad=[]).reason
+    >>> verdict_of({}, [], kept="all is well", broken="").reason
     'there are no rows, so nothing is broken'
     """
+    rows = sum(each if isinstance(each, int) else sum(each.values()) for each in found.values())
     if not bad:
         reason = kept if rows else "there are no rows, so nothing is broken"
         return Verdict(holds=True, exact=True, reason=reason, checked=rows)
+    number = len(bad) if count is None else count
     worst = sorted(bad, key=lambda each: (each[0], each[1].items, each[1].consequent or ""))
     return Verdict(
         holds=False,
         exact=True,
-        reason=broken,
+        reason=f"{of_classes(number, len(found), *verbs)} {broken}" if verbs else broken,
         checked=rows,
         witnesses=tuple(each for _, each in worst[:SHOWN]),
     )
@@ -221,6 +235,11 @@ class ClassCheck(Check):
     def __post_init__(self) -> None:
         object.__setattr__(self, "quasi", named_columns("quasi", self.quasi))
 
+    @property
+    def known(self) -> str:
+        """The columns that somebody may know, in words."""
+        return ", ".join(self.quasi)
+
     def witness(
         self,
         row: Row,
@@ -248,3 +267,17 @@ class SensitiveCheck(ClassCheck):
     def __post_init__(self) -> None:
         super().__post_init__()
         sensitive_column(self.sensitive, self.quasi)
+
+    def value_witness(
+        self, row: Row, counts: Counts, required: str, value: object = None
+    ) -> Witness:
+        """Return a class that breaks the promise, with the share of a value in it.
+
+        It is the most frequent value, the first of equal ones, if none is given.
+        """
+        if value is None:
+            most = max(counts.values())
+            value = min((each for each in counts if counts[each] == most), key=str)
+        rows = sum(counts.values())
+        part = Fraction(counts[value], rows)
+        return self.witness(row, rows, required, f"{self.sensitive}={value}", part)

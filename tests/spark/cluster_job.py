@@ -50,7 +50,7 @@ def main(master, data, out, most):
     tell("at judging")
     verdicts.append(made.check())
     save_distributed(made, Path(out, "release"), method="gather", params={"k": 5})
-    np.save(Path(out, "supports.npy"), table.supports)
+    np.save(Path(out, "supports.npy"), table.supports())
     said = {
         "names": table.vocabulary.names,
         "records": table.n_records,

@@ -68,7 +68,7 @@ def test_counts_without_an_index(spark, tmp_path):
     here = build_index([*texts, ""], tmp_path / "here", singulars=False)
     table = corpus.table()
     assert list(table.vocabulary.names) == here.words()
-    assert table.supports.tolist() == here.counts(here.words()).tolist()
+    assert table.supports().tolist() == here.counts(here.words()).tolist()
     names = table.vocabulary.names
     found = {(names[a], names[b]): n for a, b, n in table.pair_counts().collect()}
     expected = here.pair_counts(names, names)

@@ -126,7 +126,7 @@ def test_records_without_numbers(spark, table, there):
     unnumbered = DistributedTable(
         frame=there.frame.select("items").repartition(3),
         vocabulary=there.vocabulary,
-        supports=there.supports,
+        item_supports=there.item_supports,
     )
     release, _ = publish_sets(table, [0, 0, 1, -1, 2, 2, 2, 3, 4])
     found = measure_distributed(DistributedRelease.from_release(release, spark), unnumbered)

@@ -30,7 +30,7 @@ def test_from_table_and_back(spark, table):
     assert there.collect().to_rows() == table.to_rows()
     assert there.n_records == len(table)
     assert there.longest == 5
-    assert dict(zip(table.vocabulary.names, there.supports.tolist(), strict=True)) == Counter(
+    assert dict(zip(table.vocabulary.names, there.supports().tolist(), strict=True)) == Counter(
         name for row in table.to_rows() for name in row
     )
 
@@ -93,7 +93,7 @@ def test_without_items(spark):
     there = DistributedTable.from_table(table, spark, bags=True)
     left = there.without(["b"])
     assert left.collect().to_rows() == [["a", "a"], [], [], ["a", "c"]]
-    assert (left.supports.tolist(), left.bags) == ([2, 0, 1], True)
+    assert (left.supports().tolist(), left.bags) == ([2, 0, 1], True)
     assert left.vocabulary is there.vocabulary
     assert there.without([]) is there
     with pytest.raises(InputError, match="'z' does not occur"):

@@ -487,13 +487,13 @@ def anonymize_on_spark(
     progress("reading")
     table = read_distributed(data, find_spark(engine), format="parquet", **reading.settings)
     refuse_identifiers(table.sampled(SAMPLED), allowed=allowed, where=data, quiet=quiet)
-    occurrences = int(table.supports.sum())
+    occurrences = int(table.supports().sum())
     say(f"{data}: {occurrences:,} occurrences of {table.n_items:,} items.", quiet=quiet)
     taxonomy: Taxonomy | None = None
     outside = None
     if tree.taxonomy is not None:
         given = read_taxonomy(tree.taxonomy, parents=tree.parents, quiet=quiet)
-        records = dict(zip(table.vocabulary.names, table.supports.tolist(), strict=True))
+        records = dict(zip(table.vocabulary.names, table.supports().tolist(), strict=True))
         taxonomy, outside = complete(given, records, missing=tree.missing, records=records)
         if tree.missing == DROP:
             table = table.without(outside.items)

@@ -382,7 +382,7 @@ def measure_on_spark(
     secret = options.read_sensitive(items, quiet=quiet)
     taxonomy = None
     if options.taxonomy is not None:
-        records = dict(zip(table.vocabulary.names, table.supports.tolist(), strict=True))
+        records = dict(zip(table.vocabulary.names, table.supports().tolist(), strict=True))
         taxonomy, _, report = options.read_tree(items, secret, quiet=quiet, records=records)
         if report.choice == DROP:
             table = table.without(report.items)

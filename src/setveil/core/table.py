@@ -16,6 +16,7 @@ import numpy.typing as npt
 from setveil.core.arrays import AT_ONCE, Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.notebook import html_of_records
+from setveil.core.records import Parts, Records, Rows, Whole
 from setveil.core.threads import THREADS, map_ahead
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _are_rows(offsets: Int64Array, items: npt.NDArray[Any], n_names: int) -> boo
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TransactionTable:
+class TransactionTable(Records):
     """Records, each a set of items (or a bag, where a method needs one), in compressed rows.
 
     Parameters
@@ -379,10 +380,33 @@ class TransactionTable:
         """Number of names in the vocabulary."""
         return len(self.vocabulary)
 
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self)
+
     @cached_property
     def lengths(self) -> Int64Array:
         """Number of items of each record."""
         return np.diff(self.offsets)
+
+    @property
+    def longest(self) -> int:
+        """The greatest number of items of a record."""
+        return int(self.lengths.max(initial=0))
+
+    @property
+    def parts(self) -> Parts[Rows]:
+        """All records, as one part."""
+        return Whole(Rows(self.offsets, self.items))
+
+    def rows_at(self, places: Iterable[int]) -> Rows:
+        """Return the records at some places.
+
+        >>> TransactionTable.from_rows([["a"], ["b", "c"]]).rows_at([1]).items.tolist()
+        [1, 2]
+        """
+        return Rows(*take_rows(self.offsets, self.items, np.fromiter(places, dtype=np.int64)))
 
     @cached_property
     def is_bag(self) -> bool:

@@ -130,7 +130,7 @@ def apriori_km(
             f"{ITEMS} array<int>{ids}",
         )
     )
-    whole = max(int(table.supports.sum()) * tree.n_leaves, 1)
+    whole = max(int(table.supports().sum()) * tree.n_leaves, 1)
     return DistributedAnonymization(
         release=DistributedGeneralized.of_nodes(frame, tree, hides=False),
         promise=method.promise,
@@ -153,7 +153,7 @@ class _Search:
         """Raise rare sets of 1, 2, … m nodes, as `raise_rare` does it with records here."""
         tree = self.tree
         known = self.leaf >= 0
-        held = np.bincount(self.leaf[known], self.table.supports[known], len(tree))
+        held = np.bincount(self.leaf[known], self.table.supports()[known], len(tree))
         running = offsets_of(held.astype(np.int64))
         extra = (running[tree.ends] - running[:-1]) * np.where(tree.is_leaf, 0, tree.leaves)
         before = int(extra[0])

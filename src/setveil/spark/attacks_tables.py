@@ -205,7 +205,7 @@ def eliminate_distributed(
         raise NotApplicable(f"a release of the form {form.form!r} has no generalized items")
     knowledge, unknown = _known(attack, form, relatedness)
     if isinstance(attack, EC):
-        shown = Shown(form.groups, table.supports, table.n_records)
+        shown = Shown(form.groups, table.supports(), table.n_records)
         knowledge = knowledge._replace(source=Evidence.of(relatedness, shown))
     table = numbered(table)
     shared = table.broadcast(knowledge)

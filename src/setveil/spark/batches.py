@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setveil.core.records import Other, Part, Parts, Result, Rows, Shared, Value
 from setveil.engine.spark import spoken_errors, unwarned
 
 if TYPE_CHECKING:
@@ -22,26 +23,64 @@ if TYPE_CHECKING:
 
     from setveil.core.arrays import Int32Array, Int64Array
 
-
-Result = TypeVar("Result")
+Batch = Rows
 
 ROWS = 1 << 18
 """How many rows a function gets at a time at most; a worker holds no more of a partition."""
 MERGERS = 8
 """How many tasks merge the results of partitions before the driver does."""
+PLACES = 4_000_000
+"""About how many places of records a group of a search gets; a worker holds that many at a time."""
 
 
-class Batch(NamedTuple):
-    """Compressed rows: row `i` is ``items[offsets[i]:offsets[i + 1]]``."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FrameParts(Parts[Part]):
+    """The rows of a frame in parts, as `read` makes them from Arrow tables on the workers."""
 
-    offsets: Int64Array
-    items: Int32Array
+    frame: DataFrame
+    read: Callable[[pa.Table], Part]
+    sample: Part
+    room: int | None = PLACES
+    spread: int = 1
 
-    def __repr__(self) -> str:
-        return f"<Batch: {len(self.offsets) - 1:,} rows, {len(self.items):,} items>"
+    def fold(
+        self,
+        part: Callable[[Part], Result],
+        merge: Callable[[Result, Result], Result],
+        empty: Result,
+    ) -> Result:
+        """Apply the function to each part where it lies, and merge."""
+        return fold(self.frame, _Composed(self.read, part), merge, empty)
+
+    def regroup(
+        self,
+        split: Callable[[Part], Iterable[tuple[int, Any]]],
+        solve: Callable[[int, list[Any]], Result],
+    ) -> list[Result]:
+        """Send the pieces of each group to one worker and solve it there."""
+        pieces = map_batches(
+            self.frame, _Pieces(_Composed(self.read, split)), "number int, piece binary"
+        )
+        results = apply_groups(pieces, "number", _Solved(solve), "result binary")
+        with spoken_errors():
+            return [pickle.loads(row.result) for row in results.collect()]  # from our own workers
+
+    def map(self, change: Callable[[Part], Other]) -> Parts[Other]:
+        """Return parts that are changed where they lie; the sample is changed here."""
+        return FrameParts(
+            frame=self.frame,
+            read=_Composed(self.read, change),
+            sample=change(self.sample),
+            room=self.room,
+            spread=self.spread,
+        )
+
+    def share(self, value: Value) -> Shared[Value]:
+        """Send a value to all workers once."""
+        return self.frame.sparkSession.sparkContext.broadcast(value)
 
 
-def rows_of(column: pa.Array | pa.ChunkedArray) -> Batch:
+def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:
     """Return a column of lists of numbers as compressed rows.
 
     >>> import pyarrow as pa
@@ -51,10 +90,10 @@ def rows_of(column: pa.Array | pa.ChunkedArray) -> Batch:
     """
     lists = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if not len(lists):
-        return Batch(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
+        return Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
     offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     items = lists.values.to_numpy(zero_copy_only=False)[offsets[0] : offsets[-1]]
-    return Batch(offsets - offsets[0], items)
+    return Rows(offsets - offsets[0], items)
 
 
 def lists_of(offsets: Int64Array, items: Int32Array) -> pa.ListArray:
@@ -135,6 +174,41 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], schema: str) -> Data
 
 # Classes and not closures: they are found by their name on the workers, so that only what they
 # hold is sent.
+
+
+@dataclass(frozen=True)
+class _Composed:
+    first: Callable[[Any], Any]
+    then: Callable[[Any], Any]
+
+    def __call__(self, table: pa.Table) -> Any:  # noqa: ANN401  (what the second function gives)
+        return self.then(self.first(table))
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    split: Callable[[Any], Iterable[tuple[int, Any]]]
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        found = list(self.split(table))
+        numbers = pa.array([number for number, _ in found], pa.int32())
+        contents = [pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL) for _, piece in found]
+        return pa.table({"number": numbers, "piece": pa.array(contents, pa.binary())})
+
+
+@dataclass(frozen=True)
+class _Solved:
+    solve: Callable[[int, list[Any]], Any]
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        pieces = [pickle.loads(piece.as_py()) for piece in table["piece"]]  # from our own workers
+        result = self.solve(table["number"][0].as_py(), pieces)
+        content = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+        return pa.table({"result": pa.array([content], pa.binary())})
 
 
 @dataclass(frozen=True)

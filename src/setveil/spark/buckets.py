@@ -147,9 +147,9 @@ def make_buckets(
         Whether records without items are a bucket of their own.
     """
     places = table.broadcast(Places(leaf, tree.ends))
-    heads, weight = _heads(tree, leaf, table.supports)
+    heads, weight = _heads(tree, leaf, table.supports())
     empty = _empty_records(table) if apart else 0
-    growing = _Growing(table.n_records - empty, int(table.supports.sum()))
+    growing = _Growing(table.n_records - empty, int(table.supports().sum()))
     while len(live := growing.live(limits)):
         place = np.full(len(growing.loads), -1, dtype=np.int64)
         place[live] = np.arange(len(live))

@@ -175,7 +175,9 @@ class DistributedCorpus:
         )
         names = _names(arrays)
         supports = count_items(frame, len(names))
-        return DistributedTable(frame=frame, vocabulary=Vocabulary(names=names), supports=supports)
+        return DistributedTable(
+            frame=frame, vocabulary=Vocabulary(names=names), item_supports=supports
+        )
 
     def write_index(self, path: str | os.PathLike[str]) -> CorpusIndex:
         """Write the index over the corpus, and open it.

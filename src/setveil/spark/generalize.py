@@ -40,7 +40,7 @@ class Shared(NamedTuple):
 
 def items_in_tree(table: DistributedTable, taxonomy: Taxonomy) -> tuple[Taxonomy, Int32Array]:
     """Return the tree with a leaf for every item that occurs, and the leaf of each item."""
-    occurring = np.flatnonzero(table.supports)
+    occurring = np.flatnonzero(table.supports())
     names = [table.vocabulary[i] for i in occurring.tolist()]
     tree = taxonomy.for_items(names)
     leaf = np.full(table.n_items, -1, dtype=np.int32)

@@ -111,7 +111,7 @@ class DistributedGeneralized:
         return DistributedTable(
             frame=frame,
             vocabulary=Vocabulary(names=tuple(self.tree.ids[v] for v in order.tolist())),
-            supports=self.supports[order],
+            item_supports=self.supports[order],
             bags=self.bags,
         )
 

@@ -191,7 +191,7 @@ class Totals:
 def totals(release: DistributedRelease, original: DistributedTable) -> Totals:
     """Count what is published, and look up what the labels stand for."""
     table, sketch = release.records()
-    form, occurring = sketch.release, int(np.count_nonzero(original.supports))
+    form, occurring = sketch.release, int(np.count_nonzero(original.supports()))
     leaves, levels, most = np.ones(table.n_items, dtype=np.int64), None, occurring
     if isinstance(form, GeneralizedRelease):
         leaves, most = form.tree.leaves[sketch.numbers], form.tree.n_leaves
@@ -209,12 +209,12 @@ def totals(release: DistributedRelease, original: DistributedTable) -> Totals:
 
 
 def _own_counts(table: DistributedTable) -> Int64Array:
-    return counted(table).occurrences if table.bags else table.supports
+    return counted(table).occurrences if table.bags else table.supports()
 
 
 def every_item(table: DistributedTable) -> TransactionTable:
     """Return a table here of one record that holds all items that occur."""
-    occurring = np.flatnonzero(table.supports)
+    occurring = np.flatnonzero(table.supports())
     return TransactionTable(
         offsets=np.array([0, len(occurring)]),
         items=occurring.astype(np.int32),
@@ -264,7 +264,7 @@ def images(
         group = np.array([_or_gone(form.group_of(name)) for name in names], dtype=np.int64)
         counts = _summed(group, own, len(form.groups))
         lost = total - int(counts.sum())
-        n_leaves = int(np.count_nonzero(original.supports))
+        n_leaves = int(np.count_nonzero(original.supports()))
         return Images(leaves=form.sizes, occurrences=counts, lost=lost, n_leaves=n_leaves)
     if not isinstance(form, GeneralizedRelease):
         kept = int(counted(table).occurrences.sum())
@@ -375,6 +375,6 @@ def _terms_lost(
     """Return the share of terms that many hold which stand in term chunks only."""
     names = chunks.vocabulary.names
     in_chunks = {names[i] for i in np.flatnonzero(shown.occurrences).tolist()}
-    held = np.flatnonzero(original.supports >= k).tolist()
+    held = np.flatnonzero(original.supports() >= k).tolist()
     lost = sum(original.vocabulary[i] not in in_chunks for i in held)
     return lost / len(held) if held else None

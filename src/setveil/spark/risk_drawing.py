@@ -64,7 +64,7 @@ def numbered(table: DistributedTable) -> DistributedTable:
     number = sql.col(PLACE) + begins[sql.col(PART)] if starts else sql.col(PLACE)
     frame = held.select(ITEMS, number.cast("bigint").alias(RECORD))
     return DistributedTable(
-        frame=frame, vocabulary=table.vocabulary, supports=table.supports, bags=table.bags
+        frame=frame, vocabulary=table.vocabulary, item_supports=table.item_supports, bags=table.bags
     )
 
 
@@ -145,7 +145,7 @@ def draw_targets(
     rng = np.random.default_rng(0) if rng is None else rng
     who = draw_people(table.n_records, sample, rng)
     rows = rows_at(table, who.tolist())
-    choose = chooser(knowledge, table.supports, rng)
+    choose = chooser(knowledge, table.supports(), rng)
     known = [choose(rows[record], m) for record in who.tolist()]
     pairs = _Pairs.of(table, known)
     strangers = made_up(known, pairs.together, rng)

@@ -47,9 +47,9 @@ def check_km(guarantee: KmAnonymity, table: DistributedTable, names: tuple[str, 
     names
         What the numbers of the table are called.
     """
-    numbers = np.argsort(table.supports, kind="stable")
-    numbers = numbers[table.supports[numbers] > 0]
-    supports = table.supports[numbers]
+    numbers = np.argsort(table.supports(), kind="stable")
+    numbers = numbers[table.supports()[numbers] > 0]
+    supports = table.supports()[numbers]
     if not len(numbers):
         reason = "no record has an item, so no itemset is rare"
         return Verdict(holds=True, exact=True, reason=reason, checked=table.n_records)
@@ -191,11 +191,11 @@ def check_coherence(guarantee: Coherence, table: DistributedTable, shape: Publis
     secret = np.array(
         sorted({number for found in standings for number in found.own}), dtype=np.int64
     )
-    secret = secret[table.supports[secret] > 0]
+    secret = secret[table.supports()[secret] > 0]
     is_secret = np.zeros(table.n_items, dtype=bool)
     is_secret[secret] = True
-    public = np.argsort(table.supports, kind="stable")
-    public = public[(table.supports[public] > 0) & ~is_secret[public]]
+    public = np.argsort(table.supports(), kind="stable")
+    public = public[(table.supports()[public] > 0) & ~is_secret[public]]
     if not len(public):
         reason = "no record has a public item, so there is nothing to know"
         return Verdict(holds=True, exact=True, reason=reason, checked=table.n_records)

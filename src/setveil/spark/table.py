@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.table import TransactionTable, Vocabulary, frozen
+from setveil.core.records import Records, Rows, Shared, Value
+from setveil.core.table import TransactionTable, Vocabulary, frozen, take_rows
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.spark.batches import Batch, fold, lists_of, map_batches, rows_of
+from setveil.spark.batches import PLACES, FrameParts, fold, lists_of, map_batches, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import Broadcast
     from pyspark.sql import Column, DataFrame, SparkSession
-
-
-Result = TypeVar("Result")
 
 ITEMS, RECORD = "items", "record"
 """The columns of a table: the items of a record, and what names the record, where it is known."""
@@ -39,7 +37,7 @@ def quoted(column: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DistributedTable:
+class DistributedTable(Records):
     """Records over many machines: a Spark DataFrame with one row per record.
 
     Only the vocabulary, with its supports, is here; a million names are a few dozen megabytes.
@@ -53,10 +51,12 @@ class DistributedTable:
     vocabulary
         The names behind the numbers, sorted: the same numbers as in a :class:`TransactionTable`
         of the same records.
-    supports
+    item_supports
         For each item how many records hold it.
     bags
         Whether an item may stand in a record more than once.
+    room
+        About how many places of records a worker holds at a time, where a search sends them.
 
     Notes
     -----
@@ -65,20 +65,21 @@ class DistributedTable:
 
     frame: DataFrame
     vocabulary: Vocabulary
-    supports: Int64Array
+    item_supports: Int64Array
     bags: bool = False
+    room: int = PLACES
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "supports", frozen(self.supports, np.int64))
+        object.__setattr__(self, "item_supports", frozen(self.item_supports, np.int64))
         kinds = dict(self.frame.dtypes)
         if kinds.get(ITEMS) != "array<int>" or set(kinds) - {ITEMS, RECORD}:
             raise ParameterError(
                 f"the frame has the columns {kinds}, not items: array<int>",
                 fix="build tables with DistributedTable.from_frame, from_table or read_distributed",
             )
-        if len(self.supports) != len(self.vocabulary):
+        if len(self.item_supports) != len(self.vocabulary):
             raise ParameterError(
-                f"{len(self.supports)} supports for {len(self.vocabulary)} items",
+                f"{len(self.item_supports)} supports for {len(self.vocabulary)} items",
                 fix="build tables with DistributedTable.from_frame",
             )
 
@@ -150,7 +151,7 @@ class DistributedTable:
         frame = map_batches(
             lists, partial(number_items, names=shared, bags=bags), f"{ITEMS} array<int>{kept}"
         )
-        return cls(frame=frame, vocabulary=vocabulary, supports=counts[order], bags=bags)
+        return cls(frame=frame, vocabulary=vocabulary, item_supports=counts[order], bags=bags)
 
     @classmethod
     def from_table(
@@ -179,14 +180,14 @@ class DistributedTable:
         first = np.ones(len(table.items), dtype=bool)
         first[1:] = (np.diff(table.items) != 0) | (np.diff(record) != 0)
         supports = np.bincount(table.items[first], minlength=len(table.vocabulary))
-        return cls(frame=frame, vocabulary=table.vocabulary, supports=supports, bags=bags)
+        return cls(frame=frame, vocabulary=table.vocabulary, item_supports=supports, bags=bags)
 
     # --- out ----------------------------------------------------------------------------------
 
     def named(self) -> DataFrame:
         """Return the frame with item names instead of numbers (``array<string>``)."""
         kept = f", {RECORD} {dict(self.frame.dtypes)[RECORD]}" if self.has_ids else ""
-        function = partial(name_items, names=self.broadcast(self.vocabulary.names))
+        function = partial(name_items, names=self.share(self.vocabulary.names))
         ordered = self.frame.select(ITEMS, *([RECORD] if self.has_ids else []))
         return map_batches(ordered, function, f"{ITEMS} array<string>{kept}")
 
@@ -222,6 +223,22 @@ class DistributedTable:
         )
 
     # --- views --------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> FrameParts[Rows]:
+        """The rows of the frame, as many at a time as a worker holds."""
+        occurring = np.flatnonzero(self.item_supports).astype(np.int32)
+        return FrameParts(
+            frame=self.frame,
+            read=items_in,
+            sample=Rows(np.array([0, len(occurring)], dtype=np.int64), occurring),
+            room=self.room,
+            spread=1 + int(self.item_supports.sum()) // self.room,
+        )
+
+    def supports(self) -> Int64Array:
+        """Return for each item how many records hold it."""
+        return self.item_supports
 
     @property
     def session(self) -> SparkSession:
@@ -264,12 +281,12 @@ class DistributedTable:
             return int(self.frame.select(sql.max(sql.size(ITEMS))).collect()[0][0] or 0)
 
     def __repr__(self) -> str:
-        return f"<DistributedTable: {self.n_items:,} items, {int(self.supports.sum()):,} places>"
+        return f"<DistributedTable: {self.n_items:,} items, {self.item_supports.sum():,} places>"
 
     # --- verbs --------------------------------------------------------------------------------
 
-    def broadcast(self, value: Result) -> Broadcast[Result]:
-        """Send a value to all workers once; functions read it as ``.value``."""
+    def broadcast(self, value: Value) -> Broadcast[Value]:
+        """Send a value to all workers once, as Spark names it."""
         return self.session.sparkContext.broadcast(value)
 
     def persist(self) -> DistributedTable:
@@ -287,20 +304,22 @@ class DistributedTable:
 
     def with_frame(self, frame: DataFrame) -> DistributedTable:
         """Return a table of other records over the same vocabulary; supports are counted."""
-        return replace(self, frame=frame, supports=count_items(frame, self.n_items))
+        return replace(self, frame=frame, item_supports=count_items(frame, self.n_items))
 
-    def map(self, function: Callable[[Batch], pa.Table], schema: str) -> DataFrame:
+    def map(self, function: Callable[[Rows], pa.Table], schema: str) -> DataFrame:
         """Apply a function to batches of compressed rows on the workers, as a new frame."""
         return map_batches(self.frame, partial(_on_rows, function=function), schema)
 
-    def fold(
-        self,
-        function: Callable[[Batch], Result],
-        merge: Callable[[Result, Result], Result],
-        empty: Result,
-    ) -> Result:
-        """Reduce the table: `function` on batches of compressed rows, then `merge`."""
-        return fold(self.frame, partial(_on_rows, function=function), merge, empty)
+    def rows_at(self, places: Iterable[int]) -> Rows:
+        """Return the records of which the column ``record`` is one of some numbers."""
+        from pyspark.sql import functions as sql
+
+        asked = [int(place) for place in places]
+        with spoken_errors():
+            here = self.frame.where(sql.col(RECORD).isin(sorted(set(asked)))).toArrow()
+        place_of = {record: row for row, record in enumerate(here[RECORD].to_pylist())}
+        order = np.array([place_of[place] for place in asked], dtype=np.int64)
+        return Rows(*take_rows(*rows_of(here[ITEMS]), order))
 
     def without(self, items: Iterable[str]) -> DistributedTable:
         """Return the records without these items; the numbers of the others stay."""
@@ -310,10 +329,10 @@ class DistributedTable:
             return self
         frame = map_batches(
             self.frame,
-            partial(drop_items, gone=self.broadcast(gone)),
+            partial(drop_items, gone=self.share(gone)),
             ", ".join(f"{name} {kind}" for name, kind in self.frame.dtypes),
         )
-        return replace(self, frame=frame, supports=np.where(gone, 0, self.supports))
+        return replace(self, frame=frame, item_supports=np.where(gone, 0, self.item_supports))
 
     def distinct(self) -> DistributedTable:
         """Return the table as sets: an item counts once in a record."""
@@ -347,6 +366,11 @@ class DistributedTable:
         )
 
 
+def items_in(table: pa.Table) -> Rows:
+    """Return the column ``items`` of a table as compressed rows."""
+    return rows_of(table[ITEMS])
+
+
 def count_items(frame: DataFrame, n_items: int) -> Int64Array:
     """Return for each item number how many rows hold it."""
     empty = np.zeros(n_items, dtype=np.int64)
@@ -356,7 +380,7 @@ def count_items(frame: DataFrame, n_items: int) -> Int64Array:
 # --- functions that run on the workers ------------------------------------------------------------
 
 
-def number_items(table: pa.Table, names: Broadcast[tuple[str, ...]], *, bags: bool) -> pa.Table:
+def number_items(table: pa.Table, names: Shared[tuple[str, ...]], *, bags: bool) -> pa.Table:
     """Replace names by their places in the vocabulary; sort rows, merge repetitions."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -388,7 +412,7 @@ def sorted_rows(
     return offsets, (keys % width).astype(np.int32)
 
 
-def name_items(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table:
+def name_items(table: pa.Table, names: Shared[tuple[str, ...]]) -> pa.Table:
     """Replace numbers by names."""
     import pyarrow as pa
 
@@ -398,7 +422,7 @@ def name_items(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table:
     return table.set_column(table.schema.get_field_index(ITEMS), ITEMS, lists)
 
 
-def drop_items(table: pa.Table, gone: Broadcast[npt.NDArray[np.bool_]]) -> pa.Table:
+def drop_items(table: pa.Table, gone: Shared[npt.NDArray[np.bool_]]) -> pa.Table:
     """Leave out the items with these numbers; records that hold nothing else stay, empty."""
     rows = rows_of(table[ITEMS])
     stays = ~gone.value[rows.items] if len(rows.items) else np.zeros(0, dtype=bool)
@@ -407,7 +431,7 @@ def drop_items(table: pa.Table, gone: Broadcast[npt.NDArray[np.bool_]]) -> pa.Ta
     return table.set_column(table.schema.get_field_index(ITEMS), ITEMS, lists)
 
 
-def pairs_of_rows(batch: Batch, width: int) -> pa.Table:
+def pairs_of_rows(batch: Rows, width: int) -> pa.Table:
     """Count the pairs of a batch; a pair is ``first * width + second``."""
     import pyarrow as pa
 
@@ -425,5 +449,5 @@ def _supports(table: pa.Table, n_items: int) -> Int64Array:
     return np.bincount(items[first], minlength=n_items)
 
 
-def _on_rows(table: pa.Table, function: Callable[[Batch], Any]) -> Any:  # noqa: ANN401
-    return function(rows_of(table[ITEMS]))
+def _on_rows(table: pa.Table, function: Callable[[Rows], Any]) -> Any:  # noqa: ANN401
+    return function(items_in(table))

@@ -80,7 +80,7 @@ def check(
 def _plain(table: DistributedTable) -> PublishedRows:
     """Return what the numbers of a table of items stand for; one record holds all that occur."""
     names = table.vocabulary.names
-    occurring = np.flatnonzero(table.supports)
+    occurring = np.flatnonzero(table.supports())
     return PublishedRows(
         offsets=np.array([0, len(occurring)]),
         items=occurring.astype(np.int32),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.set_generalization.constraints import draw_privacy
+from setveil.anonymize.set_generalization.coat import draw_privacy
 from setveil.guarantee import SupportConstraints
 from setveil.release.base import Anonymization
 from setveil.release.set_generalized import publish_sets

@@ -11,7 +11,7 @@ from tests.reference.lcg import Tree
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import HgHs
 from setveil.anonymize.base import leaf_rows
-from setveil.anonymize.km.cut_search import CutSearch
+from setveil.anonymize.km.hghs import CutSearch
 
 
 @pytest.fixture(scope="module")

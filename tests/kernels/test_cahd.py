@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.reference import cahd as reference
 
 from setveil import TransactionTable
-from setveil.anonymize.groups.kernels import band_groups, spread_groups
+from setveil.anonymize.groups.group_kernels import band_groups, spread_groups
 from setveil.core.table import canonical_order
 from setveil.release.grouped import split_rows
 

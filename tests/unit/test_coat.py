@@ -7,7 +7,7 @@ from tests.reference.support_constraints import rare_parts
 
 from setveil import TransactionTable
 from setveil.anonymize import PCTA, Coat
-from setveil.anonymize.set_generalization.constraints import consistent_sets, draw_privacy
+from setveil.anonymize.set_generalization.coat import consistent_sets, draw_privacy
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.guarantee import SupportConstraints
 from setveil.io.wordnet import WordNet

@@ -104,7 +104,6 @@ def test_sharing_tells_more(groceries):
 @pytest.mark.parametrize("engine", [Local(workers=1), Local(workers=3), Loopback(seed=4)])
 def test_the_engine_makes_no_difference(groceries, engine, monkeypatch):
     monkeypatch.setattr("setveil.anonymize.disassociation.cluster_chunks.BATCH", 500)
-    monkeypatch.setattr("setveil.anonymize.disassociation.refine.BATCH", 500)
     here = Disassociate().anonymize(groceries).release
     there = Disassociate().anonymize(groceries, engine=engine).release
     assert here.to_rows() == there.to_rows()

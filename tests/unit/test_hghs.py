@@ -15,8 +15,8 @@ import setveil
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import HgHs
 from setveil.anonymize.base import leaf_rows
-from setveil.anonymize.km import cut_search, hghs
-from setveil.anonymize.km.cut_search import CutSearch
+from setveil.anonymize.km import hghs
+from setveil.anonymize.km.hghs import CutSearch
 from setveil.core.errors import InfeasibleError, ParameterError
 
 
@@ -172,7 +172,7 @@ def test_a_budget_ends_the_search_with_a_safe_cut():
 @pytest.mark.parametrize(("name", "value"), [("LIMIT", 2), ("WORK", 30)])
 def test_splits_with_too_many_threats_are_left_alone(monkeypatch, name, value):
     blocked = 0
-    monkeypatch.setattr(cut_search, name, value)
+    monkeypatch.setattr(hghs, name, value)
     for seed in range(40):
         rows, tree, k, m = random_instance(random.Random(seed))
         made = run(rows, tree, k, m)

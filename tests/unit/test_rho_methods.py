@@ -16,7 +16,7 @@ from setveil.anonymize import (
     TDControl,
     base,
 )
-from setveil.anonymize.rho import association_rules
+from setveil.anonymize.rho import association_rules, suppress_control
 from setveil.anonymize.rho.association_rules import odds
 from setveil.core.errors import InputError, ParameterError
 from setveil.measure import average_loss
@@ -93,8 +93,8 @@ def test_a_budget_that_is_not_used_up_changes_nothing(method):
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
-        (association_rules, "RULES", 2),
-        (association_rules, "LEVEL_WORK", 10),
+        (suppress_control, "RULES", 2),
+        (suppress_control, "LEVEL_WORK", 10),
         (association_rules, "ORACLE_WORK", 3),
         (base, "LOGGED", 1),
     ],

@@ -11,7 +11,7 @@ from tests.unit.test_rho_uncertainty import assert_judged, random_instance
 
 from setveil import TransactionTable
 from setveil.anonymize import SuppressControl
-from setveil.anonymize.rho import association_rules
+from setveil.anonymize.rho import suppress_control
 from setveil.guarantee import rho_rules
 from setveil.guarantee.rho_rules import Oracle
 from setveil.release.views import published_rows
@@ -31,7 +31,7 @@ def three_triples(rng):
 
 def test_the_oracle_is_asked_again_until_no_rule_is_left(monkeypatch):
     """It tells one rule at a time: after the first triple is broken, there are two more."""
-    monkeypatch.setattr(association_rules, "LEVEL_WORK", 0)
+    monkeypatch.setattr(suppress_control, "LEVEL_WORK", 0)
     most = 0
     for seed in range(12):
         rows = three_triples(random.Random(seed))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from setveil.anonymize import SuppressControl
-from setveil.anonymize.rho.rho_method import TimeBudget
+from setveil.anonymize.rho.suppress_control import TimeBudget
 from setveil.core.errors import ParameterError
 from setveil.core.words import written_fraction
 from setveil.guarantee import RhoUncertainty, from_manifest, parse

@@ -4,8 +4,7 @@ from setveil.anonymize.base import Anonymizer
 from setveil.anonymize.coherence.coherence import Coherence
 from setveil.anonymize.disassociation.disassociate import Disassociate, SafeDisassociate
 from setveil.anonymize.groups.anatomy import Anatomy
-from setveil.anonymize.groups.cahd import CAHD
-from setveil.anonymize.groups.permutation import Permutation
+from setveil.anonymize.groups.cahd import CAHD, Permutation
 from setveil.anonymize.k_anonymity.clump import Clump
 from setveil.anonymize.k_anonymity.gather import Gather
 from setveil.anonymize.k_anonymity.partition import Partition
@@ -15,9 +14,8 @@ from setveil.anonymize.km.hghs import HgHs
 from setveil.anonymize.km.lra import LRA
 from setveil.anonymize.km.optimal_km import OptimalKm
 from setveil.anonymize.km.vpa_km import VPAKm
-from setveil.anonymize.query_logs.secret_sharing import SecretSharing
+from setveil.anonymize.query_logs.keyed_tokens import SecretSharing, TokenHashing
 from setveil.anonymize.query_logs.split_personality import SplitPersonality
-from setveil.anonymize.query_logs.token_hashing import TokenHashing
 from setveil.anonymize.randomization.select_a_size import SelectASize
 from setveil.anonymize.rho.rho_family import RhoFamily
 from setveil.anonymize.rho.suppress_control import SimpleSuppression, SuppressControl

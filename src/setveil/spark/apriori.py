@@ -17,7 +17,7 @@ import numpy as np
 from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_kernels import repair_listed
 from setveil.anonymize.km.apriori_km import Raised, ranked_by_supports
-from setveil.anonymize.km.recoding import check_recodable, image_of
+from setveil.anonymize.km.km_method import check_recodable, image_of
 from setveil.core.arrays import BoolArray, Int32Array, Int64Array, offsets_of
 from setveil.core.table import frozen, take_rows
 from setveil.engine.spark import spoken_errors

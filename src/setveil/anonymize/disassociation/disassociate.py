@@ -12,12 +12,13 @@ import numpy as np
 from setveil.anonymize.base import MethodRole, check_enough
 from setveil.anonymize.disassociation.cluster_chunks import (
     ClusterChunks,
+    Refined,
     check_cluster_size,
     check_filled,
     chunk_clusters,
     moved_terms,
+    refine,
 )
-from setveil.anonymize.disassociation.refine import Refined, refine
 from setveil.core.literature import TERROVITIS_2012
 from setveil.core.params import Count, count, declare, flag, group_size, share
 from setveil.core.registry import register

@@ -139,7 +139,7 @@ def spread(secret: Rows, size: int) -> Int64Array:
     >>> np.bincount(spread(rows, 2)).tolist()
     [2, 2, 2]
     """
-    from setveil.anonymize.groups.kernels import spread_groups
+    from setveil.anonymize.groups.group_kernels import spread_groups
 
     group_of: Int64Array = spread_groups(*secret, size, True)
     left = np.flatnonzero(group_of < 0)

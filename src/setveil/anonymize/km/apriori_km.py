@@ -12,7 +12,7 @@ import numpy as np
 
 from setveil.anonymize.base import MethodRole, shorten_log
 from setveil.anonymize.km.apriori_kernels import raise_cut, repair, repair_sets, rows_of_ranks
-from setveil.anonymize.km.recoding import KmMethod, image_of, publish_image, recodable_rows
+from setveil.anonymize.km.km_method import KmMethod, image_of, publish_image, recodable_rows
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register

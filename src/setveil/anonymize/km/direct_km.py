@@ -11,7 +11,7 @@ import numpy as np
 
 from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.cut_kernels import rare_below, records_of, with_ancestors
-from setveil.anonymize.km.recoding import (
+from setveil.anonymize.km.km_method import (
     GrowingCut,
     KmMethod,
     image_of,

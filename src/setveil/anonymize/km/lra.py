@@ -10,7 +10,7 @@ import numpy as np
 
 from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_km import Records, solve_parts, whole_cost
-from setveil.anonymize.km.recoding import KmMethod, image_of, recodable_rows
+from setveil.anonymize.km.km_method import KmMethod, image_of, recodable_rows
 from setveil.core.arrays import distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2011

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.km.recoding import (
+from setveil.anonymize.km.km_method import (
     GrowingCut,
     KmMethod,
     image_of,

@@ -9,8 +9,8 @@ import numpy as np
 
 from setveil.anonymize.base import shorten_log
 from setveil.anonymize.rho.association_rules import TokenView, odds
-from setveil.anonymize.rho.rho_method import BudgetedRhoMethod, OutOfTimeError, TimeBudget
 from setveil.anonymize.rho.rule_kernels import SAFE
+from setveil.anonymize.rho.suppress_control import BudgetedRhoMethod, OutOfTimeError, TimeBudget
 from setveil.anonymize.rho.td_control import Domain, particularize
 from setveil.core.literature import CAO_2010
 from setveil.core.registry import register

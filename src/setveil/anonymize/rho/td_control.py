@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_sensitive, shorten_log
-from setveil.anonymize.rho.association_rules import ItemRows, Pick, RuleSuppression, TooDearError
-from setveil.anonymize.rho.rho_method import BudgetedRhoMethod, OutOfTimeError, TimeBudget
+from setveil.anonymize.rho.association_rules import ItemRows
+from setveil.anonymize.rho.suppress_control import (
+    BudgetedRhoMethod,
+    OutOfTimeError,
+    Pick,
+    RuleSuppression,
+    TimeBudget,
+    TooDearError,
+)
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InputError
 from setveil.core.literature import CAO_2010

@@ -6,37 +6,22 @@ from dataclasses import dataclass
 from fractions import Fraction  # noqa: TC003  (fields are read at run time)
 from typing import TYPE_CHECKING, ClassVar
 
-from setveil.anonymize.base import MethodRole, check_enough
-from setveil.anonymize.set_generalization.constraints import (
-    constrained_in_words,
-    given_or_drawn,
-    utility_sets,
+from setveil.anonymize.base import MethodRole
+from setveil.anonymize.set_generalization.coat import (
+    CONSTRAINED_SHARE,
+    JOIN_OBJECTIVE,
+    ConstrainedMethod,
 )
-from setveil.anonymize.set_generalization.set_recoding import (
-    OBJECTIVES,
-    Objective,
-    SetRecoding,
-    published,
-    search_recoding,
-)
+from setveil.anonymize.set_generalization.set_recoding import Objective, search_recoding
 from setveil.core.errors import InfeasibleError
-from setveil.core.params import choice, group_size, share
+from setveil.core.params import declare, group_size
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
-    import numpy as np
-
-    from setveil.anonymize.set_generalization.set_recoding import Image
-    from setveil.core.table import TransactionTable
-    from setveil.core.threads import Progress
-    from setveil.engine.local import Engine
-    from setveil.io.wordnet import WordNet
-    from setveil.release.base import Anonymization, Step
-
-TOLD_EVERY = 50
-"""After how many steps the progress is told."""
+    from setveil.anonymize.set_generalization.set_recoding import Image, SetRecoding
+    from setveil.release.base import Step
 
 
 @register(
@@ -53,7 +38,7 @@ TOLD_EVERY = 50
     }""",
 )
 @dataclass(frozen=True, kw_only=True)
-class PCTA:
+class PCTA(ConstrainedMethod):
     """Cluster items into sets until nothing that must be protected is rare; suppress nothing.
 
     Every item starts as a cluster. The privacy constraints are served one after the other, the
@@ -96,89 +81,40 @@ class PCTA:
 
     called: ClassVar[str] = "rare items grouped"
     role: ClassVar[MethodRole] = MethodRole(needs_meaning=True)
-    """What an audit sets unless it is told otherwise."""
-    requires: ClassVar[frozenset[str]] = frozenset()
-    accepts: ClassVar[frozenset[str]] = frozenset({"privacy", "utility", "rng"})
+    rarest_first: ClassVar[bool] = True
 
     k: int = group_size(doc="least number of records that show a protected itemset")
-    objective: Objective = choice(
-        "ul_per_gain",
-        OBJECTIVES,
-        doc="what decides which sets are joined",
-        ladder=(None, "ul_gaining"),
-    )
-    constrained: Fraction | None = share(
-        None,
-        above=0,
-        doc="share of the items to protect where no itemsets are named; 1 takes every item",
-        words=constrained_in_words,
-        ladder=(0.05, 0.25, 1),
-        audited=1,
-    )
+    objective: Objective = declare("ul_per_gain", JOIN_OBJECTIVE)
+    constrained: Fraction | None = declare(None, CONSTRAINED_SHARE)
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        privacy: Iterable[Iterable[str]] | None = None,
-        utility: Iterable[Iterable[str]] | WordNet | None = None,
-        rng: np.random.Generator | None = None,
-        engine: Engine | None = None,  # each choice depends on the ones before
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return a release that keeps the constraints, its key and its promise.
-
-        Parameters
-        ----------
-        table, privacy, utility, rng, engine, progress
-            As for :meth:`setveil.anonymize.Coat.anonymize`.
-
-        Raises
-        ------
-        InfeasibleError
-            No way to join items was found that keeps the constraints; the message says so where not
-            all were tried.
-        """
-        check_enough(table, self.k)
-        itemsets, log = given_or_drawn(table, privacy, self.constrained, rng)
-        utility_of = utility_sets(table, utility, itemsets)
-        recoding = SetRecoding.of(table, itemsets, utility_of, self.k, rarest_first=True)
-        steps: list[Step] = []
-        total = len(recoding.broken)
-        while (image := recoding.next_broken()) is not None:
-            if progress and len(steps) % TOLD_EVERY == 0:
-                progress("constraints", max(total - len(recoding.broken), 0), total)
-            step = self._join(recoding, image)
-            if step is None:
-                start = SetRecoding.of(table, itemsets, utility_of, self.k)
-                recoding, steps = _searched(start, recoding.in_words(recoding.broken[image]))
-                break
-            steps.append(step)
-        return published(table, recoding, itemsets, log + steps)
-
-    def _join(self, recoding: SetRecoding, image: Image) -> Step | None:
+    def _mend(self, recoding: SetRecoding, image: Image) -> Step | None:
         """Make the cheapest union of a cluster of a broken constraint with another, if any."""
         breach = recoding.broken[image]
         reason = recoding.in_words(breach)
-        found = [
+        mergers = [
             merger
             for group in image
             if (merger := recoding.best_merger(group, breach, self.objective)) is not None
         ]
-        if not found:
+        if not mergers:
             return None
-        best = min(found)
+        best = min(mergers)
         return recoding.step(recoding.merge(best.group, best.other), reason)
 
-
-def _searched(start: SetRecoding, reason: str) -> tuple[SetRecoding, list[Step]]:
-    """Return another way to join items that keeps all constraints, or say that none is known."""
-    found = search_recoding(start, enough=0, below=1)
-    if found.recoding is None:
-        why = "" if found.exhausted else "; other ways to join items were not all tried"
-        raise InfeasibleError(
-            f"nothing is left to join ({reason}){why}",
-            fix="use a smaller k, utility constraints with more items, or coat, which may "
-            "suppress items",
-        )
-    return found.recoding, found.log
+    def _settle(
+        self, recoding: SetRecoding, steps: list[Step], start: Callable[[], SetRecoding]
+    ) -> tuple[SetRecoding, list[Step]]:
+        """Look for another way to join items where nothing was left to join."""
+        image = recoding.next_broken()
+        if image is None:
+            return recoding, steps
+        found = search_recoding(start(), enough=0, below=1)
+        if found.recoding is None:
+            reason = recoding.in_words(recoding.broken[image])
+            why = "" if found.exhausted else "; other ways to join items were not all tried"
+            raise InfeasibleError(
+                f"nothing is left to join ({reason}){why}",
+                fix="use a smaller k, utility constraints with more items, or coat, which may "
+                "suppress items",
+            )
+        return found.recoding, found.log

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from setveil.anonymize.base import shorten_log
 from setveil.anonymize.set_generalization.cover_kernels import (
     common_bits,
     join,
@@ -21,19 +20,18 @@ from setveil.anonymize.set_generalization.cover_kernels import (
 )
 from setveil.core.arrays import occurring
 from setveil.core.errors import InfeasibleError
-from setveil.guarantee.support_constraints import SupportConstraints
-from setveil.release.base import Anonymization, Step
-from setveil.release.set_generalized import publish_sets
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
 
-    from setveil.anonymize.set_generalization.constraints import Itemsets
     from setveil.core.arrays import Int64Array
     from setveil.core.table import TransactionTable
-    from setveil.release.set_generalized import SetGeneralizedRelease
+
+Itemsets = tuple[tuple[str, ...], ...]
+"""Privacy constraints: items by name, sorted."""
 
 Image = tuple[int, ...]
 """The generalized items that stand for a privacy constraint, ascending."""
@@ -362,37 +360,6 @@ class SetRecoding:
     def generalized(self) -> int:
         """How many generalized items have several members."""
         return int(np.count_nonzero(self.alive & (self.sizes > 1)))
-
-
-def published(
-    table: TransactionTable, recoding: SetRecoding, itemsets: Itemsets, log: list[Step]
-) -> Anonymization:
-    """Publish what a recoding gives, and promise what of the constraints can be seen in it."""
-    release, key = publish_sets(table, recoding.group_of(table))
-    return Anonymization(
-        release=release,
-        key=key,
-        promise=SupportConstraints(itemsets=_seen(itemsets, release), k=recoding.k),
-        log=shorten_log(log),
-        figures={
-            "constraints": len(itemsets),
-            "generalized": recoding.generalized,
-            "largest": int(recoding.sizes[recoding.alive].max(initial=0)),
-            "suppressed": recoding.suppressed,
-        },
-    )
-
-
-def _seen(itemsets: Itemsets, release: SetGeneralizedRelease) -> Itemsets:
-    """Return the constraints without suppressed items, which a promise must not name.
-
-    What is left of a constraint has the same image, so that nothing less is promised.
-    """
-    left = (
-        tuple(item for item in itemset if release.group_of(item) is not None)
-        for itemset in itemsets
-    )
-    return tuple(itemset for itemset in left if itemset)
 
 
 STATES = 4_000

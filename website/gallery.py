@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.anonymize import Clump, Coat, Disassociate, Gather, Partition
 from setveil.attack import Linkage
 from setveil.audit import audit
-from setveil.audit.frontier import frontier
+from setveil.audit.figures import frontier
 from setveil.core.charts import bars, curves, draw, stacks, standing_alone
 from setveil.measure import draw_targets, ggd_share, items_exact, items_suppressed, score
 from setveil.measure.uniqueness import uniqueness

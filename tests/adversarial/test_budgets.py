@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from setveil import TransactionTable
-from setveil.audit import audit, limits
-from setveil.audit.limits import Limits
+from setveil.audit import audit, trials
+from setveil.audit.trials import Limits
 from setveil.cli import app
 from setveil.core.errors import ParameterError
 from setveil.engine.processes import ROOM, Processes
@@ -166,8 +166,8 @@ def test_libraries_that_end_the_process_for_want_of_memory():
 def clock(monkeypatch):
     """Return a clock that stands still, on a machine that has nothing else to do."""
     now = [1000.0]
-    monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(limits.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(trials.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(trials.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     return now
 
 
@@ -186,9 +186,9 @@ def test_the_time_before_the_trials_counts_and_that_for_the_report_is_kept(clock
 
 
 def test_a_machine_with_much_to_do_keeps_more_time_for_the_report(clock, monkeypatch):
-    monkeypatch.setattr(limits.os, "getloadavg", lambda: (2.0 * os.cpu_count(), 0.0, 0.0))
+    monkeypatch.setattr(trials.os, "getloadavg", lambda: (2.0 * os.cpu_count(), 0.0, 0.0))
     assert limited(10).left == 8
-    monkeypatch.setattr(limits.os, "getloadavg", lambda: (900.0 * os.cpu_count(), 0.0, 0.0))
+    monkeypatch.setattr(trials.os, "getloadavg", lambda: (900.0 * os.cpu_count(), 0.0, 0.0))
     assert limited(10).left == 5
     assert clock == [1000]
 
@@ -228,7 +228,7 @@ def test_an_audit_in_which_nothing_finished_is_not_decided(tmp_path):
 
 LIMITED = """
 import time
-from setveil.cli.interrupts import handle_interrupts, limit_time
+from setveil.cli.output import handle_interrupts, limit_time
 from setveil.cli.output import report_errors
 import typer
 BODY
@@ -278,4 +278,4 @@ def test_the_time_of_a_whole_command(command, seconds, tmp_path):
     took = time.monotonic() - begun
     assert done.returncode in {0, 1, 3, 4}, done.stderr
     # A tenth, and what a machine adds on which other tests run.
-    assert took < 1.1 * seconds + limits.crowding(), done.stdout
+    assert took < 1.1 * seconds + trials.crowding(), done.stdout

@@ -9,7 +9,7 @@ import time
 import pytest
 from tests.conftest import started_with
 
-from setveil.cli.interrupts import handle_interrupts, safe_frame
+from setveil.cli.output import handle_interrupts, safe_frame
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -17,7 +17,7 @@ KERNEL = """
 import os, signal, sys, threading, time
 import numpy as np
 from numba import njit
-from setveil.cli.interrupts import handle_interrupts
+from setveil.cli.output import handle_interrupts
 
 @njit(nogil=True)
 def kernel(n):
@@ -92,7 +92,7 @@ def test_a_second_ctrl_c_ends_a_kernel_at_once():
 
 PLAIN = """
 import os, signal, sys, time
-from setveil.cli.interrupts import handle_interrupts
+from setveil.cli.output import handle_interrupts
 done = []
 """
 

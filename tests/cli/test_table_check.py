@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from setveil.cli import table_check
+from setveil.cli import table
 from setveil.guarantee.base import Verdict
 from setveil.tabular import CHECKS
 
@@ -68,7 +68,7 @@ def test_checks_hold_and_break(check, name, holds, broken):
 
 
 def test_every_name_is_known_without_importing_the_checks():
-    assert set(table_check.NAMES) == set(CHECKS)
+    assert set(table.NAMES) == set(CHECKS)
 
 
 def test_presence(check, people, tmp_path):

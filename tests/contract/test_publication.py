@@ -22,8 +22,7 @@ from setveil.guarantee import Disassociated, KAnonymity, PrivacyDegree
 from setveil.measure.interval import Rate
 from setveil.release.data_file import content_blocks
 from setveil.release.store import load_manifest, load_release, save
-from setveil.report.certificate import AttackLine, Certificate
-from setveil.report.publication import write_publication
+from setveil.report.publication import AttackLine, Certificate, write_publication
 
 FORMS = releases()
 WEAK = {

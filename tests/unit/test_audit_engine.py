@@ -20,7 +20,7 @@ from setveil.audit import (
     trials,
 )
 from setveil.audit.adversaries import NEEDLESS, attack_release, attackers
-from setveil.audit.config import read_config
+from setveil.audit.request import read_config
 from setveil.audit.run import run_method
 from setveil.audit.store import Store
 from setveil.core.errors import InputError, ParameterError, ReleaseError

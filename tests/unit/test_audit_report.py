@@ -12,12 +12,12 @@ from tests.unit import audit_results as made
 from tests.unit.audit_results import EVIL
 from tests.unit.html_page import Page
 
-from setveil.audit import AuditResult, frontier
+from setveil.audit import AuditResult, figures
 from setveil.core import charts
 from setveil.core.errors import ParameterError
 from setveil.core.words import in_thousand, won
 from setveil.measure.interval import Rate
-from setveil.report import figures, markdown_audit, render_audit, save_figures, summary
+from setveil.report import markdown_audit, render_audit, save_figures, summary
 from setveil.report import page as audit_page
 from setveil.report.summary import first_screen
 
@@ -289,7 +289,7 @@ def test_a_result_read_again_gives_the_same_page(html, folder):
 
 def test_the_frontier_is_the_verified_runs_that_no_other_beats():
     runs = made.runs()
-    front = frontier.on_frontier(runs)
+    front = figures.on_frontier(runs)
     fit = [run for run in runs if run.verified and run.loss is not None]
     beaten = [
         run
@@ -308,7 +308,7 @@ def test_the_frontier_is_the_verified_runs_that_no_other_beats():
 def test_drawings_are_well_formed_and_carry_no_code():
     result = made.result([made.run(title=f'{EVIL}" onload="x')], recommended="id-gather-k5")
     for spec in (
-        frontier.frontier(result),
+        figures.frontier(result),
         figures.successes(made.runs()[-8].adversaries),
     ):
         svg = charts.draw(spec)
@@ -320,7 +320,7 @@ def test_drawings_are_well_formed_and_carry_no_code():
 
 
 def test_many_methods_are_told_apart():
-    series = frontier.series_of([made.run(f"m{n}") for n in range(36)])
+    series = figures.series_of([made.run(f"m{n}") for n in range(36)])
     assert len(set(series.values())) == 36
 
 

@@ -5,7 +5,7 @@
 ['anatomy', 'cahd', 'coat']
 """
 
-from setveil.audit.main import audit, harden, suggest_sensitive
+from setveil.audit.request import audit, harden, suggest_sensitive
 from setveil.audit.results import ANSWERS, Adversary, AuditResult, Criteria, RunRecord
 from setveil.audit.run import (
     Run,

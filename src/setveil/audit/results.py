@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.audit.frontier import Chart
+    from setveil.audit.figures import Chart
 
 DONE = "done"
 FAILED = "failed"
@@ -647,7 +647,7 @@ class AuditResult:
         >>> AuditResult(title="", runs=()).plot().svg()[:4]
         '<svg'
         """
-        from setveil.audit.frontier import chart
+        from setveil.audit.figures import chart
 
         return chart(self)
 

@@ -23,7 +23,7 @@ from setveil.measure.interval import Rate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.audit.results import Adversary, Criteria, RunRecord
+    from setveil.audit.results import Adversary, AuditResult, Criteria, RunRecord
 
 MEANING = "elimination"
 """The family of attacks that needs a source of relatedness."""
@@ -130,6 +130,16 @@ def closest(runs: Sequence[RunRecord], criteria: Criteria) -> RunRecord | None:
         ),
         default=None,
     )
+
+
+def focus_of(result: AuditResult) -> RunRecord | None:
+    """Return the run that a report is about: the recommended one, else the closest.
+
+    >>> from setveil.audit.results import AuditResult
+    >>> focus_of(AuditResult(title="a", runs=())) is None
+    True
+    """
+    return result.chosen or closest(result.runs, result.criteria)
 
 
 def is_bare(run: RunRecord) -> bool:

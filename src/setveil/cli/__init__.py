@@ -10,9 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from setveil import __version__
-from setveil.cli.interrupts import handle_interrupts
 from setveil.cli.options import PLAIN, single_command
-from setveil.cli.output import echo, report_errors
+from setveil.cli.output import echo, handle_interrupts, report_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ COMMANDS = {
         help="Turn documents or a query log into records of items.",
     ),
     "topics": Lazy(
-        module="setveil.cli.topics",
+        module="setveil.cli.select",
         name="topics",
         help="Find what the records are about, and choose records by topic.",
     ),
@@ -89,12 +88,12 @@ COMMANDS = {
         help="Say whether DATA can be published: try many ways, attack each, recommend one.",
     ),
     "harden": Lazy(
-        module="setveil.cli.harden",
+        module="setveil.cli.audit",
         name="harden",
         help="Make methods stronger until every attack stays below the target.",
     ),
     "report": Lazy(
-        module="setveil.cli.report",
+        module="setveil.cli.publish",
         name="report",
         help="Write the report of an audit.",
     ),
@@ -104,7 +103,7 @@ COMMANDS = {
         help="Write what recipients get: the data of one run, explained, with a certificate.",
     ),
     "export": Lazy(
-        module="setveil.cli.export",
+        module="setveil.cli.publish",
         name="export",
         help="Write a release as plain tables with a data dictionary.",
     ),

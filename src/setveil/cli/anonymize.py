@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from setveil.cli.method_commands import command_of, group_of
 from setveil.cli.options import (
     STDIN,
     EngineOption,
     SeedOption,
     TreeOptions,
     check_engine,
+    command_of,
     expand_options,
     find_engine,
     find_spark,
+    group_of,
     must_have_directory,
     must_not_be_read,
     note_added_leaves,
@@ -34,15 +35,17 @@ from setveil.cli.output import (
     emit,
     say,
 )
-from setveil.cli.reading import AllowOption, Reading, refuse_identifiers
-from setveil.cli.sensitive import (
+from setveil.cli.reading import (
+    AllowOption,
     InTreeOption,
+    Reading,
     SensitiveOption,
     ShareOption,
     VariantsOption,
     check_sensitive_options,
     draw_sensitive,
     read_sensitive,
+    refuse_identifiers,
     tree_for_ordinary,
 )
 from setveil.core.errors import InputError, NotApplicable, ParameterError, ReleaseError

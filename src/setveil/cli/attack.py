@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from setveil.cli.method_commands import command_of, group_of
 from setveil.cli.options import (
     STDOUT,
     PlaceOption,
     SeedOption,
     check_output,
     check_place,
+    command_of,
     expand_options,
     find_spark,
+    group_of,
     release_directory,
 )
 from setveil.cli.output import (
@@ -30,8 +31,7 @@ from setveil.cli.output import (
     print_table,
     say,
 )
-from setveil.cli.reading import READING, Reading
-from setveil.cli.sensitive import Original, OriginalOptions
+from setveil.cli.reading import READING, Original, OriginalOptions, Reading
 from setveil.core.errors import ParameterError, ReleaseError, SetveilError
 from setveil.core.params import published_params
 

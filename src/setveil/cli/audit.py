@@ -4,14 +4,12 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from setveil.cli.audit_result import tell, tell_progress
-from setveil.cli.interrupts import command_start, limit_time
 from setveil.cli.options import (
     MISSING_HELP,
     MOST_WORKERS,
@@ -24,26 +22,40 @@ from setveil.cli.options import (
     option,
     read_taxonomy,
     tell_missing,
+    warn_of_published_formulas,
 )
-from setveil.cli.output import JsonOption, Progress, QuietOption, announce_compiling, say
-from setveil.cli.reading import AllowOption, Reading, refuse_identifiers
-from setveil.cli.sensitive import (
+from setveil.cli.output import (
+    JsonOption,
+    Progress,
+    QuietOption,
+    announce_compiling,
+    command_start,
+    echo,
+    emit,
+    limit_time,
+    say,
+)
+from setveil.cli.reading import (
     STOP,
     VARIANTS_HELP,
+    AllowOption,
+    Reading,
     SensitiveOption,
     ShareOption,
     draw_sensitive,
     read_sensitive,
+    refuse_identifiers,
     settle_sensitive,
 )
 from setveil.core.errors import ParameterError
-from setveil.core.words import format_duration, spell_duration
+from setveil.core.words import format_duration, lost, plural, spell_duration
 
 if TYPE_CHECKING:
-    from setveil.audit import AuditResult
+    from setveil.audit import AuditResult, RunRecord
     from setveil.audit.trials import Progress as SearchProgress
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+
 
 OutOption = Annotated[
     Path,
@@ -153,7 +165,7 @@ def merge_settings(data: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> merge_settings("visits.csv", {"budget": "90s", "methods": "gather;coat:k=5", "seed": None})
     {'data': 'visits.csv', 'budget': 90.0, 'methods': ['gather', 'coat:k=5']}
     """
-    from setveil.audit.config import parse_limits, read_config
+    from setveil.audit.request import parse_limits, read_config
 
     stored = read_config(data) if Path(data).suffix == ".toml" else {"data": data}
     given = {name: value for name, value in options.items() if value is not None}
@@ -392,3 +404,238 @@ def _with_tree(
     whole = cover(covered.tree, covered.table, missing=NEAREST if missing == NEAREST else ROOT)
     tell_missing(whole.report, quiet=quiet)
     return AuditInput(covered.table, whole.tree, sensitive, note)
+
+
+# --- `setveil harden` -----------------------------------------------------------------------------
+
+
+BUDGET = 30 * 60.0
+"""Seconds, where no budget is given: a search can go on for long."""
+
+
+@expand_options
+def harden(
+    *,
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help="Records to publish (- reads stdin), or a file audit.toml."
+        ),
+    ],
+    out: OutOption,
+    methods: Annotated[
+        str | None,
+        option(
+            "--methods",
+            "LIST",
+            "Methods to make stronger, separated by commas; with parameters that stay as they "
+            "are, as in disassociate:m=2, when separated by semicolons.",
+        ),
+    ] = None,
+    each: Annotated[
+        bool,
+        typer.Option(
+            "--each", help="Search every method to its end, even where another already loses less."
+        ),
+    ] = False,
+    settings: AuditSettings,
+    reading: Reading,
+    allow_identifiers: AllowOption = False,
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Make methods stronger until every attack stays below the target.
+
+    setveil changes every parameter that affects the risk: k, m, the size of clusters, what may be
+    joined, what is left out. It starts with the weakest setting. It then takes the step that
+    lowers the risk most for the least loss. This is the search of `setveil audit` with more
+    freedom: DIR, report, verdict and exit codes are the same, and finished trials are kept. It
+    ends after 30 minutes unless --budget says otherwise.
+
+    Exit codes: 0 publish, 4 publish with care, 1 do not publish, 3 not decided.
+
+    Example: setveil harden visits.csv --methods disassociate --target 0.05 -o hardened
+    """
+    from setveil.audit import harden as run
+
+    settings = replace(settings, methods=methods)
+    given = {"budget": BUDGET} | merge_settings(
+        data, vars(settings) | reading.given | {"seed": seed}
+    )
+    result = run_audit(
+        run,
+        given,
+        out,
+        stage="trying settings",
+        allowed=allow_identifiers,
+        quiet=quiet,
+        each=each,
+    )
+    tell(result, out, seed=given.get("seed"), json=json)
+
+
+# --- what a user is told: the report, the answer, how far the search is ---------------------------
+
+
+def tell(
+    result: "AuditResult", out: Path, *, seed: int | None, json: bool, demo: bool = False
+) -> None:
+    """Write the report, print the answer, and end with its exit code; a demo just ends."""
+    from setveil.audit.results import ANSWERS
+    from setveil.audit.store import Store
+    from setveil.report.publication import publish_recommended
+
+    report = write_report(result, out)
+    with Store(out).alone() as store:
+        published = publish_recommended(store, result)
+    if published is not None:
+        warn_of_published_formulas(published)
+    _warn_of_seed(result, seed)
+    if json:
+        content = result.to_json()
+        content["runs"] = [without_records(run) for run in content["runs"]]
+        places = {"report": str(report), "publish": None if published is None else str(published)}
+        emit({**content, "recommendation": _recommendation(result), **places})
+    else:
+        print_result(result, report, published)
+    code = 0 if demo else ANSWERS[result.answer]
+    if code:
+        raise typer.Exit(code)
+
+
+def without_records(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run as JSON without single records, which are shown on request only.
+
+    >>> without_records({"adversaries": [{"attack": "aba", "examples": []}], "figures": {}})
+    {'adversaries': [{'attack': 'aba'}], 'figures': {}}
+    """
+    tried = [
+        {name: value for name, value in each.items() if name != "examples"}
+        for each in run["adversaries"]
+    ]
+    figures = {name: value for name, value in run["figures"].items() if name != "story"}
+    return {**run, "adversaries": tried, "figures": figures}
+
+
+def _recommendation(result: "AuditResult") -> dict[str, object] | None:
+    """Return the recommended run in short; None where there is none."""
+    chosen = result.chosen
+    if chosen is None:
+        return None
+    return {
+        "id": chosen.id,
+        "name": chosen.name,
+        "method": chosen.method,
+        "params": chosen.params,
+        "promise": chosen.promise,
+        "loss": chosen.loss,
+        "risk": chosen.to_json()["risk"],
+        "cares": list(result.cares),
+    }
+
+
+def write_report(result: "AuditResult", out: Path) -> Path:
+    """Write the page that is for the owner alone; return where."""
+    from setveil.core.files import write_whole
+    from setveil.report import render_audit
+
+    report = out / "private" / "report.html"
+    write_whole(report, render_audit(result, out), mode=0o600)
+    return report
+
+
+def print_result(result: "AuditResult", report: Path, published: Path | None) -> None:
+    """Print the first screen: the answer, the risks before and after, the loss, what to do."""
+    from setveil.report.summary import first_screen
+
+    screen = first_screen(result)
+    echo()
+    echo(f"{screen.answer}   {screen.about}")
+    if screen.headline:
+        echo(screen.headline)
+    if screen.risks:
+        echo()
+        head = ("What could an attacker still do?", "original data", "this release", "guessing")
+        rows = [(row.label, row.original, row.release, row.guessing) for row in screen.risks]
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        for row in (head, *rows):
+            cells = [
+                text.ljust(width) if place == 0 else text.rjust(width)
+                for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            echo("  " + "   ".join(cells).rstrip())
+    for title, sentences in screen.paragraphs:
+        echo()
+        echo(f"{title}: {sentences[0]}")
+        for sentence in sentences[1:]:
+            echo(f"  {sentence}")
+    echo()
+    if published is not None:
+        echo(f"To publish: {published}")
+    echo(f"Report, for you alone: {report}")
+
+
+def tell_progress(progress: Progress, search: "SearchProgress", *, quiet: bool) -> None:
+    """Show how far a search is: a bar on a terminal, a line per trial elsewhere."""
+    left = f", {_about(search.seconds_left)} left"
+    now = f", now {' and '.join(search.running)}" if search.running else ""
+    progress(
+        f"{search.done} of about {plural(search.expected, 'trial')}{left}{now}",
+        search.done,
+        search.expected,
+    )
+    if search.begins:
+        for warning in search.foreseen:
+            say(f"warning: {warning}", quiet=quiet)
+        if search.ended is None:
+            say(
+                f"Estimated time: {_about(search.seconds_left)}. You can stop with Ctrl-C; "
+                "finished trials are kept.",
+                quiet=quiet,
+            )
+    if search.ended is None:
+        return
+    say(_line(search.ended, search.done, search.expected), quiet=quiet)
+    best = search.best
+    if best is not None and best.id == search.ended.id:
+        say(
+            f"  best so far: {best.title}, {_figures(best)}",
+            quiet=quiet,
+        )
+
+
+def _about(seconds: float) -> str:
+    return f"about {format_duration(max(round(seconds), 1))}"
+
+
+def _line(record: "RunRecord", done: int, total: int) -> str:
+    """Return what is told of a run as soon as it ends."""
+    head = f"[{done}/{total}] {record.title}: "
+    if record.state != "done":
+        return f"{head}{record.state}: {record.error}"
+    promise = "promise checked" if record.verified else "promise not certain"
+    said = record.figures.get("content", {}).get("sentence")
+    only = f". {said}" if said else ""
+    return f"{head}{promise}, {_figures(record)}{only}"
+
+
+def _figures(record: "RunRecord") -> str:
+    return f"worst attack gains at most {lost(record.risk)}, loss {lost(record.loss)}"
+
+
+def _warn_of_seed(result: "AuditResult", seed: int | None) -> None:
+    """Say which releases would give away what was drawn; with --quiet too: it is a warning."""
+    from setveil.core.registry import find
+
+    drawn = sorted(
+        run.name
+        for run in result.runs
+        if run.release
+        and {"rng"} & getattr(find("anonymizer", run.method).target, "accepts", frozenset())
+    )
+    if seed is not None and drawn:
+        say(
+            f"{', '.join(drawn)}: drawn from the seed {seed}. Whoever finds it can repeat what "
+            "was drawn: do not publish them, or audit without --seed."
+        )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from setveil.cli.audit_result import tell, tell_progress
+from setveil.cli.audit import tell, tell_progress
 from setveil.cli.output import (
     JsonOption,
     Progress,

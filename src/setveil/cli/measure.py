@@ -24,8 +24,7 @@ from setveil.cli.output import (
     emit,
     print_table,
 )
-from setveil.cli.reading import Reading
-from setveil.cli.sensitive import OriginalOptions
+from setveil.cli.reading import OriginalOptions, Reading
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:

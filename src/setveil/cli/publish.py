@@ -1,13 +1,18 @@
-"""``setveil publish``: what recipients get, from an audit."""
+"""``setveil publish``, ``report`` and ``export``: an audit or a release, written for readers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from setveil.cli.options import warn_of_published_formulas
-from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit
-from setveil.core.errors import ParameterError
+from setveil.cli.options import (
+    must_be_free,
+    release_directory,
+    warn_of_formulas,
+    warn_of_published_formulas,
+)
+from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, say
+from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.words import sentence
 
 if TYPE_CHECKING:
@@ -119,3 +124,186 @@ def _print(
     echo(f"Read {folder / 'certificate.html'} before you give the folder away.")
     echo("SHA-256 of certificate.json; send it to recipients separately, for example by phone:")
     echo(f"  {digest}")
+
+
+# --- `setveil report`: the page of an audit, again, or in another form ----------------------------
+
+
+STDOUT = "-"
+
+
+def report(
+    *,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory that `setveil audit` wrote.")
+    ],
+    format: Annotated[
+        Literal["html", "md", "json"],
+        typer.Option("--format", help="A page, Markdown, or everything as JSON."),
+    ] = "html",
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to; - is stdout. By default DIR/private/report.html for a page, stdout "
+            "for the others.",
+        ),
+    ] = None,
+    show_records: Annotated[
+        bool,
+        typer.Option(
+            "--show-records",
+            help="Also show records: some published ones, and what attacks made of them beside "
+            "the originals.",
+        ),
+    ] = False,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            "--figures", metavar="FOLDER", help="Also write the pictures there, as SVG and PNG."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write the report of an audit.
+
+    Nothing is run again. The report describes the original records: it is for their owner.
+
+    Example: setveil report audit --format md
+    """
+    from setveil.audit.store import load_audit
+    from setveil.core.files import write_whole
+
+    if show_records and format == "md":
+        raise ParameterError(
+            "the Markdown report never shows records", fix="use --format html or json"
+        )
+    if directory.is_file() and directory.name == "audit.json":
+        directory = directory.parent.parent
+    page = directory / "private" / "report.html"
+    file = out if out is not None else str(page) if format == "html" else STDOUT
+    if out is not None and out != STDOUT:
+        _not_among_releases(Path(out), directory)
+        must_be_free(Path(out), force=force, inputs=[directory / "private" / "audit.json"])
+    if figures is not None:
+        _not_among_releases(figures, directory)
+    result = load_audit(directory)
+    with Progress(quiet=quiet) as progress:
+        progress("drawing the report")
+        text = _text(result, directory, format=format, show_records=show_records)
+        write_whole(file, text, mode=0o600)  # it describes the original records
+        if file != STDOUT:
+            say(f"report: {file} (do not publish it)", quiet=quiet)
+        if figures is not None:
+            from setveil.report import save_figures
+
+            for figure in save_figures(result, figures):
+                say(f"figure: {figure}", quiet=quiet)
+
+
+def _not_among_releases(path: Path, directory: Path) -> None:
+    """Refuse to put what is private where releases are."""
+    if (directory / "publish").resolve() in (path.resolve(), *path.resolve().parents):
+        raise ParameterError(
+            "a report describes the original records and must not be among the releases",
+            where=str(path),
+            fix="write it elsewhere",
+        )
+
+
+def _text(result: "AuditResult", directory: Path, *, format: str, show_records: bool) -> str:
+    """Return the report as HTML, Markdown or JSON."""
+    if format == "html":
+        from setveil.report import render_audit
+
+        return render_audit(result, directory, show_records=show_records)
+    if format == "md":
+        from setveil.report import markdown_audit
+
+        return markdown_audit(result)
+    from setveil.cli.audit import without_records
+    from setveil.cli.output import SCHEMA
+    from setveil.core.words import json_text
+
+    content = {"schema": SCHEMA, **result.to_json()}
+    if not show_records:
+        content["runs"] = [without_records(run) for run in content["runs"]]
+    return json_text(content) + "\n"
+
+
+# --- `setveil export`: any release as plain tables ------------------------------------------------
+
+
+BOTH = ("parquet", "csv")
+
+
+def export(
+    *,
+    release: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="Directory of a release, or a published one.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Folder to write.")],
+    format: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="parquet, csv or jsonl; may be repeated. Without it: parquet and csv.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Write a release as plain tables with a data dictionary.
+
+    OUT gets the data (one line per published item), dictionary-columns and dictionary-terms. Which
+    tables there are depends on the release: records; qit and st for groups; chunks and clusters
+    for disassociated data.
+
+    Example: setveil export release -o tables --format csv
+    """
+    from setveil.release.export import (
+        FORMATS,
+        check_format,
+        describe_export,
+        table_files,
+    )
+    from setveil.release.public_folder import check_replaceable, is_public_folder, write_folder
+    from setveil.release.store import load_release
+
+    formats = [check_format(each) for each in format or BOTH]
+    directory = release_directory(release)
+    place = out.resolve()
+    if directory.resolve() in (place, *place.parents) or place in directory.resolve().parents:
+        raise ReleaseError(
+            "this is the release that is read, or a folder around it",
+            where=str(out),
+            fix="name a new folder",
+        )
+    if is_public_folder(out):
+        raise ReleaseError(
+            "this folder is for recipients, with a certificate of what is in it",
+            where=str(out),
+            fix="name a new folder",
+        )
+    if not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ReleaseError(
+            "it exists already", where=str(out), fix="name a new folder, or replace it with --force"
+        )
+    with Progress(quiet=quiet) as progress:
+        progress("reading the release")
+        found = load_release(directory).export()
+        tables = [*found.tables, *found.dictionary()]
+        check_replaceable(out, [f"{table.name}.{each}" for table in tables for each in FORMATS])
+        progress("writing the tables")
+        files = table_files(tables, formats)
+        write_folder(out, files)
+    if "csv" in formats:
+        warn_of_formulas([term.term for term in found.terms], out)
+    say(f"{out}: {describe_export(found)}", quiet=quiet)
+    if json:
+        emit({"out": str(out), "files": sorted(files), "terms": len(found.terms)})

@@ -17,7 +17,7 @@ from setveil.cli.output import (
     emit,
     say,
 )
-from setveil.cli.sensitive import warn_of_variants
+from setveil.cli.reading import warn_of_variants
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@
 True
 """
 
-from setveil.audit.frontier import frontier
-from setveil.report.figures import save_figures
-from setveil.report.markdown import markdown_audit
+from setveil.audit.figures import frontier, save_figures
 from setveil.report.page import render_audit
+from setveil.report.summary import markdown_audit
 
 __all__ = ["frontier", "markdown_audit", "render_audit", "save_figures"]

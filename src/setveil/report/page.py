@@ -1,33 +1,35 @@
-"""From an audit to its page: the first screen, what is in the release, every trial."""
+"""An audit as a page: the first screen, what is in the release, every trial."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from setveil import __version__
 from setveil.audit.adversaries import without_folders
-from setveil.audit.frontier import NARROW, frontier, series_of
+from setveil.audit.figures import NARROW, figures_of, frontier, known_items, series_of
 from setveil.audit.results import DO_NOT, DONE, NOT_DECIDED, PUBLISH, WITH_CARE
+from setveil.audit.verdict import focus_of
 from setveil.core import charts
-from setveil.core.errors import ParameterError
+from setveil.core.errors import ParameterError, SetveilError
 from setveil.core.registry import entries
 from setveil.core.words import NOT_APPLICABLE, about, kept, lost, number, plural, visible
-from setveil.report.figures import figures_of, known_items
-from setveil.report.release_tables import Shown, look_into
-from setveil.report.summary import best_first, describe, first_screen, nearest, value_words
+from setveil.release.store import load_release
+from setveil.report.summary import best_first, describe, first_screen, value_words
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jinja2 import Environment
     from markupsafe import Markup
 
     from setveil.audit import AuditResult, RunRecord
+    from setveil.release.base import Release
     from setveil.report.summary import RiskRow
+
 
 LOOKS = {PUBLISH: "good", WITH_CARE: "care", DO_NOT: "bad", NOT_DECIDED: "open"}
 """The colour of each answer."""
@@ -95,7 +97,7 @@ def render_audit(
         finalize=written_out,
     )
     script = _source(pages, "audit.js")
-    focus = result.chosen or nearest(result)
+    focus = focus_of(result)
     screen = first_screen(result)
     runs = list(_described(result, Path(directory), show_records=show_records))
     return pages.get_template("audit.html").render(
@@ -362,3 +364,124 @@ def _glossary(result: AuditResult) -> dict[str, list[dict[str, str]]]:
             if name in known
         ]
     return found
+
+
+# --- what a release shows: small tables -----------------------------------------------------------
+
+
+SHOWN = 8
+"""Rows of a small table: enough to get the idea, few enough to read."""
+
+PEOPLE = 5
+"""Published records that are shown."""
+
+READ = 20_000_000
+"""Bytes of a release up to which it is read again for the report."""
+
+
+class Small(NamedTuple):
+    """A small table with its title, and the words that explain it."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    how: str
+
+
+class Shown(NamedTuple):
+    """What the report says of a release's content: small tables, or why there are none."""
+
+    tables: tuple[Small, ...]
+    records: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def look_into(folder: Path, figures: Mapping[str, Any], *, show_records: bool = False) -> Shown:
+    """Tell what became of the items: by what the audit noted, and by the release itself.
+
+    A release that cannot be read is no error, but said; one that is large is left unread.
+
+    Parameters
+    ----------
+    folder
+        The release's directory.
+    figures
+        What the audit noted (:attr:`setveil.audit.RunRecord.figures`): ``items``, ``terms`` and
+        ``steps``, as far as they are there.
+    show_records
+        Whether to show some of the published records.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> look_into(Path("nowhere"), {}).problem
+    'Its files cannot be read: no release is here: there is no manifest.json.'
+    """
+    noted = [*terms(figures), *counts(figures), *steps(figures)]
+    try:
+        if not show_records and _bytes_in(folder) > READ:
+            return Shown(tuple(noted))
+        release = load_release(folder)
+        changed = [Small(*each) for each in release.changed_terms(SHOWN)]
+        records = _some_records(release) if show_records else ()
+    except (SetveilError, OSError) as error:
+        reason = error.what if isinstance(error, SetveilError) else error.strerror
+        return Shown(tuple(noted), problem=f"Its files cannot be read: {reason}.")
+    rest = noted[len(terms(figures)) :] if changed else noted
+    return Shown((*changed, *rest), records)
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
+
+
+def terms(figures: Mapping[str, Any]) -> list[Small]:
+    """Return the general terms that the audit noted.
+
+    >>> terms({"terms": [["airways", 12]]})[0].rows
+    [['airways', '12']]
+    """
+    rows = [[str(name), number(times)] for name, times in figures.get("terms", ())]
+    how = "Each stands for any of several items."
+    return [Small("Generalized most", ["term", "times"], rows[:SHOWN], how)] if rows else []
+
+
+def counts(figures: Mapping[str, Any]) -> list[Small]:
+    """Return for common items how many records held them, and what the release says of that.
+
+    >>> counts({"items": [["flu", 3, 0, 4]]})[0].rows
+    [['flu', '3', '0', '4']]
+    """
+    rows = [
+        [str(item), number(records), number(low), number(high)]
+        for item, records, low, high in figures.get("items", ())
+    ]
+    how = (
+        "The number of original records with a common item, and the smallest and largest number "
+        "that a recipient can conclude. From 0 upwards: the item was left out, or stands under a "
+        "general term."
+    )
+    head = ["item", "records", "at least", "at most"]
+    return [Small("What can still be counted", head, rows, how)] if rows else []
+
+
+def steps(figures: Mapping[str, Any]) -> list[Small]:
+    """Return what the method said that it did: first what a reader must know, then the costliest.
+
+    >>> steps({"steps": [["suppress", "hiv", "too rare", 3.0]]})[0].rows
+    [['suppress', 'hiv', 'too rare', '3']]
+    """
+    rows = [
+        [str(action), str(subject), str(reason), f"{cost:,.4g}" if cost else ""]
+        for action, subject, reason, cost in figures.get("steps", ())
+    ]
+    head = ["what", "on", "why", "cost"]
+    how = "Its own notes: remarks first, then the costliest steps."
+    return [Small("What the method did", head, rows, how)] if rows else []
+
+
+def _some_records(release: Release) -> tuple[str, ...]:
+    """Return some published records, spread over the release."""
+    rows = release.to_rows()
+    step = max(len(rows) // PEOPLE, 1)
+    return tuple("; ".join(row) or "(no items)" for row in rows[::step][:PEOPLE])

@@ -1,16 +1,38 @@
-"""The folder that recipients get: data, dictionary, README, certificate and the release itself."""
+"""The folder that recipients get: data, dictionary, README, certificate and the release itself.
+
+A certificate is what the owner states about the data: promise, attacks, losses. It holds nothing of
+the original but what the owner's audit measured, in people of 1,000 and in shares, rounded against
+the release.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from setveil.audit.verdict import POSITIVE, judge_run
-from setveil.core.errors import ReleaseError
-from setveil.core.words import json_text, plural, sentence
+from setveil import __version__
+from setveil.audit.results import furthest
+from setveil.audit.verdict import NAMES, POSITIVE, judge_run, of_thousand_words, target_words
+from setveil.core.errors import ParameterError, ReleaseError
+from setveil.core.words import (
+    NOT_APPLICABLE,
+    json_text,
+    lost,
+    of_thousand,
+    people,
+    plural,
+    sentence,
+    visible,
+    won,
+)
 from setveil.release.export import table_files
+from setveil.release.manifest import VERSION as RELEASE_VERSION
 from setveil.release.public_folder import (
     CERTIFICATE,
+    MARK,
     RELEASE,
     check_replaceable,
     file_hashes,
@@ -20,24 +42,18 @@ from setveil.release.public_folder import (
     write_folder,
 )
 from setveil.release.store import load_manifest, load_release
-from setveil.report.certificate import (
-    ANSWERS,
-    STATEMENT,
-    Certificate,
-    certificate_content,
-    certificate_of_run,
-    instructions,
-    render_certificate,
-)
-from setveil.report.markdown import escaped
+from setveil.report.summary import escaped, measure_rows
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
-    from setveil.audit.results import AuditResult, RunRecord
+    from setveil.audit.results import Adversary, AuditResult, Criteria, RunRecord
     from setveil.audit.store import Store
+    from setveil.measure.interval import Rate
     from setveil.release.export import Export
     from setveil.release.manifest import Manifest
+
 
 README, PAGE = "README.md", "certificate.html"
 FORMATS = ("parquet", "csv")
@@ -257,3 +273,423 @@ def _checking(manifest: Manifest) -> list[str]:
             "",
         ]
     return [*lines, STATEMENT, "", "Do not try to find out who stands behind a record."]
+
+
+# --- the certificate: what the owner states, as JSON and as a page --------------------------------
+
+
+VERSION = 1
+"""Version of the certificate's fields."""
+OPTIONS = re.compile(r"\s*\(--[^)]*\)")
+"""What tells the owner which option to use."""
+"""A source with the name of its file; recipients get its kind only."""
+
+STATEMENT = (
+    "The certificate is a statement by the owner of the data. Nobody signed it. Everybody can "
+    "check the promise and the hashes from these files. The attacks and losses were measured with "
+    "the original data, which only the owner has: for these you rely on the owner."
+)
+ANSWERS = {
+    "publish": "Every attack that the owner's audit tried stays at or below the owner's target.",
+    "publish-with-care": "Every attack that the owner's audit tried stays at or below the owner's "
+    "target. The owner asks you to use the data with care.",
+}
+RISKS = {
+    "singling_out": ("Singling out", "Does somebody find exactly one record, the right one?"),
+    "linkage": ("Linkage", "Does somebody tell which record, or which pieces, are a person's?"),
+    "inference": ("Inference", "Does somebody learn more about a person from the data?"),
+}
+"""The three risks of Opinion 05/2014 of the Article 29 Working Party, in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackLine:
+    """An attack that the owner tried, and what it got.
+
+    Parameters
+    ----------
+    risk
+        One of :data:`RISKS`.
+    attack, knows
+        Its name, and what the attacker knows.
+    label, says
+        What the attacker does, in a few words; what the attack found, in a sentence.
+    rate, baseline, control
+        The attacker's success, that of guessing, and that of the attack where there is nothing to
+        find; `rate` is None where it was not measured.
+    gain
+        The share of what guessing misses that the attacker gets.
+    decides
+        Whether the audit's answer depends on it; otherwise it says what more knowledge would give.
+    tested, unit
+        How many were tried, and of what.
+
+    Examples
+    --------
+    >>> AttackLine(risk="linkage", attack="linkage", knows="how words are related: corpus:a.index",
+    ...            label="", says="").as_json()["knows"]
+    'how words are related'
+    """
+
+    risk: str
+    attack: str
+    knows: str
+    label: str
+    says: str
+    rate: Rate | None = None
+    baseline: Rate | None = None
+    control: Rate | None = None
+    gain: Rate | None = None
+    decides: bool = True
+    tested: int = 0
+    unit: str = "test"
+
+    @property
+    def known(self) -> str:
+        """What the attacker knows, without the names of the owner's files."""
+        return _without_source(self.knows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the certificate says of it."""
+        return {
+            "risk": self.risk,
+            "attack": self.attack,
+            "knows": self.known,
+            "label": self.label,
+            "says": self.says,
+            "decides": self.decides,
+            "tested": self.tested,
+            "right": _per_thousand(self.rate),
+            "guessing": _per_thousand(self.baseline, ROUND_FLOOR),
+            "control": _per_thousand(self.control, ROUND_FLOOR),
+            "gain": won(self.gain),
+        }
+
+
+def _per_thousand(rate: Rate | None, rounding: str = ROUND_CEILING) -> dict[str, Any] | None:
+    """Return a rate in people of 1,000, as it is said and as numbers."""
+    if rate is None:
+        return None
+    return {
+        "says": people(rate, rounding=rounding),
+        "of_1000": of_thousand(rate.value, rounding=rounding),
+        "low": of_thousand(rate.low, rounding=ROUND_FLOOR),
+        "high": of_thousand(rate.high),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What the owner states about a release, beside what the release itself shows.
+
+    Parameters
+    ----------
+    answer
+        The audit's answer, one of :data:`ANSWERS`.
+    check
+        What the independent check of the promise found, in a sentence.
+    attacks
+        Every attack that was tried.
+    untested
+        Sentences: attackers that were not tried.
+    losses
+        Name, value in words and meaning of each measure of what was lost.
+    cares
+        Sentences: why to use the data with care.
+    targets
+        For each risk, in words, how much of it the owner accepts.
+    title
+        What the owner calls the data; may be empty.
+
+    Examples
+    --------
+    >>> Certificate(answer="do-not-publish")
+    Traceback (most recent call last):
+    setveil.core.errors.ParameterError: data whose audit says 'do-not-publish' is not published. ...
+    """
+
+    answer: str
+    check: str = ""
+    attacks: tuple[AttackLine, ...] = ()
+    untested: tuple[str, ...] = ()
+    losses: tuple[tuple[str, str, str], ...] = ()
+    cares: tuple[str, ...] = ()
+    targets: Mapping[str, str] | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if self.answer not in ANSWERS:
+            raise ParameterError(
+                f"data whose audit says {self.answer!r} is not published",
+                fix="choose a run whose answer is publish, or publish with care",
+            )
+
+
+def certificate_of_run(run: RunRecord, result: AuditResult, *, title: str = "") -> Certificate:
+    """Return what the owner states about one run of an audit.
+
+    Nothing is taken over that may name original items or the owner's files: no examples, notes or
+    descriptions, and not which sources attackers asked.
+
+    Parameters
+    ----------
+    run
+        A run that may be published (:func:`~setveil.audit.verdict.judge_run`).
+    result
+        The audit.
+    title
+        What the owner calls the data.
+    """
+    attacks = [
+        AttackLine(
+            risk=each.risk,
+            attack=each.attack,
+            knows=each.knows,
+            label=each.label,
+            says=_says(each),
+            rate=each.rate,
+            baseline=each.baseline,
+            control=each.control,
+            gain=each.gain,
+            decides=each.decides,
+            tested=each.tested,
+            unit=each.unit,
+        )
+        for each in run.adversaries
+        if each.rate is not None
+    ]
+    criteria = result.criteria
+    return Certificate(
+        answer=judge_run(run, criteria).answer,
+        check=run.reason,
+        attacks=tuple(attacks),
+        untested=tuple(OPTIONS.sub("", each) for each in result.untested),
+        losses=tuple(_losses(run)),
+        cares=tuple(_cares(run, criteria)),
+        targets={
+            NAMES[risk]: f"at most {target_words(criteria, risk)}"
+            for risk in RISKS
+            if any(line.risk == risk for line in attacks)
+        },
+        title=title,
+    )
+
+
+def _without_source(knows: str) -> str:
+    """Return what an attacker knows without the source, which names files of the owner's."""
+    return knows.partition(":")[0]
+
+
+def _says(each: Adversary) -> str:
+    """Return what an attack found as a sentence."""
+    if each.rate is None:
+        return ""
+    count = of_thousand_words(each.rate.value)
+    known = _without_source(each.knows)
+    return each.says.replace("{knows}", known).replace("{count}", count)
+
+
+def _losses(run: RunRecord) -> list[tuple[str, str, str]]:
+    """Return the measures that are explained, rounded against the release."""
+    return [
+        (name, value, meaning) for name, value, meaning in measure_rows(run.measures) if meaning
+    ]
+
+
+def _cares(run: RunRecord, criteria: Criteria) -> list[str]:
+    """Return why to use the data with care, as recipients are told it."""
+    said = []
+    if run.loss is not None and run.loss > criteria.max_loss:
+        said.append(
+            f"Counts of one and two items are off by {lost(run.loss)} on average; the owner had "
+            f"allowed {lost(criteria.max_loss)}."
+        )
+    if run.group_size is None:
+        said.append("The promise does not say among how many people each one is hidden.")
+    elif run.group_size < criteria.min_k:
+        said.append(
+            f"The promise hides each person among {plural(run.group_size, 'person', 'people')}; "
+            f"the owner had asked for at least {criteria.min_k:,}."
+        )
+    return said
+
+
+def certificate_content(
+    certificate: Certificate, manifest: Manifest, export: Export, files: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what ``certificate.json`` says.
+
+    Parameters
+    ----------
+    certificate
+        What the owner states.
+    manifest, export
+        The release, and what its tables say.
+    files
+        The hash of every other file, by name.
+    """
+    promise = manifest.promise
+    return {
+        "setveil": MARK,
+        "version": VERSION,
+        "title": certificate.title,
+        "statement": STATEMENT,
+        "answer": certificate.answer,
+        "answer_says": ANSWERS[certificate.answer],
+        "cares": list(certificate.cares),
+        "data": {
+            "form": manifest.form,
+            "meaning": export.meaning,
+            "records": manifest.records,
+            "terms": len(export.terms),
+            "method": manifest.method,
+            "params": manifest.params,
+        },
+        "promise": None
+        if promise is None
+        else {
+            "name": promise["name"],
+            "params": promise["params"],
+            "says": sentence(promise.get("says", "")),
+            "check": sentence(certificate.check),
+            "leaves_open": _left_open(manifest, export),
+        },
+        "verify": {
+            "with_setveil": "setveil verify .",
+            "without_setveil": instructions(manifest),
+        },
+        "targets": dict(certificate.targets or {}),
+        "attacks": [line.as_json() for line in certificate.attacks],
+        "untested": list(certificate.untested),
+        "losses": [
+            {"measure": name, "says": value, "meaning": meaning}
+            for name, value, meaning in certificate.losses
+        ],
+        "versions": {
+            "setveil": __version__,
+            "release_written_by": manifest.tool,
+            "release_format": RELEASE_VERSION,
+            "certificate": VERSION,
+        },
+        "files": dict(files),
+    }
+
+
+def instructions(manifest: Manifest) -> str:
+    """Return how to check a promise without setveil; "" where there is none."""
+    from setveil.guarantee import from_manifest
+
+    if manifest.promise is None:
+        return ""
+    found = from_manifest(manifest.promise["name"], manifest.promise["params"])
+    by_hand = getattr(found, "by_hand", None)
+    told = "" if by_hand is None else by_hand()
+    return told or "Its definition is in the paper of the method; setveil verify decides it."
+
+
+def _left_open(manifest: Manifest, export: Export) -> list[str]:
+    """Return what a promise does not protect against, in sentences, by what the release shows."""
+    from setveil.guarantee import from_manifest
+
+    if manifest.promise is None:
+        return []
+    found = from_manifest(manifest.promise["name"], manifest.promise["params"])
+    unprotected = getattr(found, "unprotected", None)
+    shown = [term.term for term in export.terms if term.stands_for == "itself"]
+    return [] if unprotected is None else list(unprotected(shown))
+
+
+def render_certificate(
+    certificate: Certificate, manifest: Manifest, export: Export, files: Mapping[str, str]
+) -> str:
+    """Return the certificate as a page that needs no network and runs no script."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    def written_out(value: object) -> object:
+        """Show hidden characters of every text on the page."""
+        return visible(value) if type(value) is str else value
+
+    pages = Environment(
+        loader=PackageLoader("setveil.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=written_out,
+    )
+    content = certificate_content(certificate, manifest, export, files)
+    return pages.get_template("certificate.html").render(
+        content=content,
+        title=certificate.title or "Published data",
+        care=certificate.answer != "publish",
+        risks=_risk_cards(certificate),
+        groups=_attack_groups(certificate),
+        columns=[
+            (table.name, name, meaning)
+            for table in export.tables
+            for name, meaning in table.columns.items()
+        ],
+        params=", ".join(f"{name} = {value}" for name, value in _short(manifest.params)),
+    )
+
+
+def _short(params: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the parameters that fit into a line; lists are in the manifest."""
+    return [(name, value) for name, value in params.items() if isinstance(value, str | int | float)]
+
+
+def _risk_cards(certificate: Certificate) -> list[dict[str, str]]:
+    """Return how far attackers got in each thing they tried; a risk that nobody tried says so."""
+    lines = furthest(certificate.attacks)
+    cards = []
+    for risk, (name, question) in RISKS.items():
+        tried = [line for line in lines if line.risk == risk]
+        cards += [
+            {
+                "name": name if place == 0 else f"{name}: {line.label.lower()}",
+                "question": question,
+                "value": people(line.rate).partition(" (")[0],
+                "beside": _beside(line),
+                "says": line.says,
+            }
+            for place, line in enumerate(tried)
+        ]
+        if not tried:
+            empty = {"value": "not measured", "beside": "", "says": ""}
+            cards.append({"name": name, "question": question, **empty})
+    return cards
+
+
+def _beside(line: AttackLine) -> str:
+    """Return the interval of a rate and what guessing gets, in a sentence."""
+    assert line.rate is not None
+    said = []
+    if line.rate.low != line.rate.high:
+        interval = people(line.rate).partition(" (")[2].rstrip(")")
+        said.append(f"95% interval: {interval}")
+    if line.baseline is not None:
+        guessing = people(line.baseline, rounding=ROUND_FLOOR).partition(" (")[0]
+        said.append(f"guessing: {guessing}")
+    if line.tested:
+        said.append(plural(line.tested, line.unit))
+    return sentence("; ".join(said))
+
+
+def _attack_groups(certificate: Certificate) -> list[dict[str, Any]]:
+    """Return the attacks of each risk as rows: those that decide first."""
+    found = []
+    for risk, (name, question) in RISKS.items():
+        lines = [line for line in certificate.attacks if line.risk == risk]
+        rows = [
+            {
+                "says": line.says or f"{line.attack}: {line.known}",
+                "attack": f"{line.attack}, knows {line.known}" if line.known else line.attack,
+                "right": people(line.rate) if line.rate is not None else "not measured",
+                "guessing": people(line.baseline, rounding=ROUND_FLOOR),
+                "control": people(line.control, rounding=ROUND_FLOOR),
+                "gain": won(line.gain),
+                "tested": f"{line.tested:,}" if line.tested else NOT_APPLICABLE,
+                "decides": line.decides,
+            }
+            for line in sorted(lines, key=lambda line: not line.decides)
+        ]
+        found.append({"name": name, "question": question, "rows": rows})
+    return found

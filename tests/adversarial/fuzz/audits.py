@@ -10,7 +10,7 @@ from tests.adversarial.fuzz.mutation import change_bytes, change_tree, json_text
 from tests.unit import audit_results
 
 from setveil.audit.store import VERSION, Store, load_audit
-from setveil.cli.report import _text
+from setveil.cli.publish import _text
 from setveil.core.errors import SetveilError
 
 if TYPE_CHECKING:

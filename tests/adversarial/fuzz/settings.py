@@ -9,7 +9,7 @@ from tests.adversarial.fuzz.campaign import Case, Target
 from tests.adversarial.fuzz.mutation import change_bytes, change_toml, change_tree, json_text
 
 import setveil
-from setveil.audit.config import KINDS, read_config
+from setveil.audit.request import KINDS, read_config
 from setveil.core.errors import SetveilError
 from setveil.io.layout import Layout, read_layout
 from setveil.relatedness.web import WebConfig, WebCounts

@@ -16,7 +16,7 @@ from setveil.measure.profile import profile
 from setveil.synthetic import LOOKALIKES, clinic, lookalike
 
 if TYPE_CHECKING:
-    from setveil.measure.interval import Rate
+    from setveil.core.interval import Rate
     from setveil.synthetic import Synthetic
 
 PAGE = Path(__file__).parents[1] / "docs" / "synthetic.md"

@@ -16,9 +16,9 @@ from experiments.noun_texts import documents_of, glosses, glove, split
 from experiments.tables import chosen, markdown, over_seeds
 from setveil.anonymize import Coat
 from setveil.attack import Shadow
+from setveil.attack.elimination.attacked_cells import AttackedCells
+from setveil.core.interval import clustered_share
 from setveil.measure import score
-from setveil.measure.attacked_cells import AttackedCells
-from setveil.measure.interval import clustered_share
 from setveil.relatedness import Combined, build_index
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from experiments.claims import Claim
     from setveil.core.arrays import BoolArray, FloatArray, Int64Array
-    from setveil.measure.interval import Rate
+    from setveil.core.interval import Rate
 
     Row = dict[str, Any]
 

@@ -14,7 +14,7 @@ from experiments.noun_texts import documents_of, glosses, glove, split
 from setveil.anonymize import Disassociate
 from setveil.attack import ABA, MRA, RGA, VPA
 from setveil.core.errors import InfeasibleError
-from setveil.measure.reassociation import score_reassociation
+from setveil.measure import score_reassociation
 from setveil.relatedness import NGD, build_index
 from setveil.text.selection import with_ttr
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from setveil import TransactionTable
-    from setveil.attack.reassociation_guess import ReassociationGuess
+    from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
     from setveil.relatedness import Relatedness
 
     Row = dict[str, Any]

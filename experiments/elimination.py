@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from setveil import TransactionTable
-    from setveil.attack.elimination_guess import EliminationGuess
+    from setveil.attack.elimination.elimination_guess import EliminationGuess
     from setveil.core.arrays import BoolArray, FloatArray
     from setveil.relatedness import CorpusIndex, Relatedness
     from setveil.release.base import Anonymization

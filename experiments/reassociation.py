@@ -16,7 +16,7 @@ from experiments.noun_texts import FILES, documents_of, glosses, glove, split
 from experiments.tables import chosen, markdown, over_seeds
 from setveil.anonymize import Disassociate
 from setveil.attack import ABA, MRA, RGA, VPA, SemanticPrior
-from setveil.measure.reassociation import score_reassociation
+from setveil.measure import score_reassociation
 from setveil.relatedness import NGD, Combined, build_index
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from experiments.tables import Mean
     from setveil import TransactionTable
-    from setveil.attack.reassociation_guess import ReassociationGuess
+    from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
     from setveil.relatedness import Relatedness
     from setveil.release.base import Anonymization
 

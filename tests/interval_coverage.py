@@ -1,4 +1,4 @@
-"""How often the 95% intervals of setveil.measure.interval hold the truth, by simulation.
+"""How often the 95% intervals of setveil.core.interval hold the truth, by simulation.
 
 `python -m tests.interval_coverage` prints the table as Markdown: for each kind of interval and each
 number of units the share of intervals that hold the truth, and the share whose upper end lies below
@@ -19,8 +19,8 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from setveil.measure.calibration import calibration_error
-from setveil.measure.interval import (
+from setveil.attack.elimination.calibration import calibration_error
+from setveil.core.interval import (
     Rate,
     advantage,
     clustered_share,

@@ -6,7 +6,7 @@ import pytest
 
 from setveil import TransactionTable
 from setveil.attack.guess import save_guess
-from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
+from setveil.attack.reassociation.reassociation_guess import ClusterGuess, ReassociationGuess
 from setveil.guarantee.disassociated import Disassociated
 from setveil.release.chunk_plan import Plan, publish_disassociated
 from setveil.release.store import save

@@ -12,8 +12,8 @@ from setveil.audit.results import Criteria
 from setveil.audit.store import Store, load_audit
 from setveil.cli import app
 from setveil.core.errors import ReleaseError
+from setveil.core.interval import Rate
 from setveil.guarantee import KAnonymity
-from setveil.measure.interval import Rate
 from setveil.release import Key
 from setveil.release.store import save
 from setveil.report.publication import publish_recommended, publish_run

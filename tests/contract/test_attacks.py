@@ -9,7 +9,7 @@ from tests.contract.releases import ORDER, SENSITIVE, TABLE, TREE, one_of_each_f
 
 from setveil.attack.base import RISKS
 from setveil.attack.guess import load_guess, save_guess
-from setveil.attack.linkage import Targets
+from setveil.attack.linkage.linkage import Targets
 from setveil.audit.run import build
 from setveil.core import registry
 from setveil.core.errors import NotApplicable

@@ -18,8 +18,8 @@ from setveil import Taxonomy, TransactionTable
 from setveil.cli import app
 from setveil.core import registry
 from setveil.core.errors import ParameterError, ReleaseError
+from setveil.core.interval import Rate
 from setveil.guarantee import Disassociated, KAnonymity, PrivacyDegree
-from setveil.measure.interval import Rate
 from setveil.release.data_file import content_blocks
 from setveil.release.store import load_manifest, load_release, save
 from setveil.report.publication import AttackLine, Certificate, write_publication

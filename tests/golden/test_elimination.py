@@ -10,7 +10,7 @@ from tests.reference import elimination as reference
 
 from setveil import TransactionTable
 from setveil.attack import GBA, MDA, RBA, TBA, WBA
-from setveil.attack.elimination_kernels import eliminate_by_groups
+from setveil.attack.elimination.elimination_kernels import eliminate_by_groups
 from setveil.measure import score
 from setveil.release.set_generalized import publish_sets
 

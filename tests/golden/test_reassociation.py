@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from setveil.attack.piece_scores import average, most_related, related_group
+from setveil.attack.reassociation.piece_scores import average, most_related, related_group
 
 FACTS = json.loads((Path(__file__).parent / "disassociation.json").read_text(encoding="utf-8"))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.reference import elimination as reference
 
-from setveil.attack.elimination_kernels import (
+from setveil.attack.elimination.elimination_kernels import (
     eliminate_by_groups,
     eliminate_by_weight,
     eliminate_in_order,

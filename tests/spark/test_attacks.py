@@ -26,7 +26,7 @@ from setveil.attack import (
     Random,
     SemanticPrior,
 )
-from setveil.attack.semantic_prior import study
+from setveil.attack.reassociation.semantic_prior import study
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of
 from setveil.io.embeddings import Vectors

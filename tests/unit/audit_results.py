@@ -5,7 +5,7 @@ import math
 from setveil import Taxonomy, TransactionTable
 from setveil.audit import Adversary, AuditResult, RunRecord
 from setveil.audit.results import DO_NOT, PUBLISH
-from setveil.measure.interval import Rate
+from setveil.core.interval import Rate
 from setveil.release import publish_suppressed
 from setveil.release.generalized import publish_groups
 from setveil.release.set_generalized import publish_sets

@@ -15,8 +15,8 @@ from tests.unit.html_page import Page
 from setveil.audit import AuditResult, figures
 from setveil.core import charts
 from setveil.core.errors import ParameterError
+from setveil.core.interval import Rate
 from setveil.core.words import in_thousand, won
-from setveil.measure.interval import Rate
 from setveil.report import markdown_audit, render_audit, save_figures, summary
 from setveil.report import page as audit_page
 from setveil.report.summary import first_screen

@@ -106,7 +106,9 @@ def test_weights_count_people():
 
 
 def test_an_audit_cuts_large_clusters_and_says_so(monkeypatch):
-    monkeypatch.setattr("setveil.attack.prior.Prior.role", replace(Prior.role, people=500))
+    monkeypatch.setattr(
+        "setveil.attack.reassociation.prior.Prior.role", replace(Prior.role, people=500)
+    )
     table = clinic(n=900, seed=6).table
     run = run_method("disassociate", {"k": 5, "m": 2, "max_cluster_size": 300}, table)
     assert run.release.sizes.max() > 100

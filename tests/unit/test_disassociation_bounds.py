@@ -14,9 +14,9 @@ from tests.unit.disassociated_instances import publish
 
 from setveil import TransactionTable
 from setveil.attack import ABA, RGA
-from setveil.attack.pieces import Piece, Pool
-from setveil.attack.prior import rows_of_terms, upper_tails
-from setveil.attack.vertical_partitioning import combined
+from setveil.attack.reassociation.pieces import Piece, Pool
+from setveil.attack.reassociation.prior import rows_of_terms, upper_tails
+from setveil.attack.reassociation.vertical_partitioning import combined
 from setveil.core.errors import ReleaseError
 from setveil.guarantee import Disassociated, SafeDisassociated
 from setveil.guarantee.joint_clusters import narrowed_joint

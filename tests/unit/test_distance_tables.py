@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setveil import TransactionTable
-from setveil.attack.tables import Contexts, distance_tables, targets
+from setveil.attack.elimination.distance_tables import Contexts, distance_tables, targets
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.relatedness import NGD, RecordCounts, WithinRelease
 from setveil.release.set_generalized import publish_sets

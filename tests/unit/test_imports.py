@@ -59,7 +59,7 @@ ALLOWED = {
 BASE = {"core"}
 """What everything may import."""
 # Annotations that are never imported when running.
-TYPES_ONLY = {"core": {"io", "measure"}, "release": {"guarantee"}}
+TYPES_ONLY = {"core": {"io"}, "release": {"guarantee"}}
 # Constructors such as Taxonomy.read and TransactionTable.from_frame load their readers when called.
 CONSTRUCTORS = {"core/table.py": {"io"}, "core/taxonomy.py": {"io"}}
 

@@ -28,13 +28,16 @@ from tests.interval_coverage import (
 
 from setveil import TransactionTable
 from setveil.attack import EliminationGuess, TableGuess
+from setveil.attack.elimination.calibration import calibration_error
 from setveil.core.errors import ParameterError
-from setveil.measure import score
-from setveil.measure.calibration import calibration_error
-from setveil.measure.interval import (
+from setveil.core.interval import (
+    LARGE,
+    OWN_SIDE,
+    TAIL,
     Rate,
     advantage,
     advantage_over,
+    chance_above,
     clustered_share,
     difference,
     linearized,
@@ -42,7 +45,7 @@ from setveil.measure.interval import (
     mean_error,
     reduction,
 )
-from setveil.measure.weighted_units import LARGE, OWN_SIDE, TAIL, chance_above
+from setveil.measure import score
 from setveil.release.set_generalized import publish_sets
 
 ABOVE, HOLDS = 0.035, 0.93

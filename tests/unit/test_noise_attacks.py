@@ -8,8 +8,8 @@ from setveil import TransactionTable
 from setveil.anonymize import SelectASize
 from setveil.attack import NoiseFilter, NoiseGuess, PublicRecords, PublicRecordsGuess, Spectrum
 from setveil.attack.guess import load_guess, save_guess
-from setveil.attack.public_records import likelihoods, place_of_truth
-from setveil.attack.spectral import noise_bounds
+from setveil.attack.randomized.public_records import likelihoods, place_of_truth
+from setveil.attack.randomized.spectral import noise_bounds
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import noise_removed, score, score_filter, score_ranks
 from setveil.release import ItemChannel, publish_perturbed, publish_suppressed

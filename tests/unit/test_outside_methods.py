@@ -30,7 +30,7 @@ from setveil.attack.guess import Guess
 from setveil.core.params import count, group_size
 from setveil.core.registry import register
 from setveil.guarantee.base import Verdict
-from setveil.measure import Rate, score
+from setveil.measure import Rate
 
 
 @register("guarantee", "outside-promise", paper="none")
@@ -95,6 +95,11 @@ class Suspicion(Guess):
     kind: ClassVar[str] = "outside-suspicion"
     item: str
 
+    def rates(self, *, release, original, key):
+        right = sum(self.item in row for row in original.to_rows())
+        rate = Rate.sampled(right, len(original))
+        return {"suspected": rate, "suspected_random": rate, "advantage": Rate.counted(0.0)}
+
 
 @register("attack", "outside-suspicion", paper="none")
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +125,6 @@ class Suspect:
 
     def run(self, release, *, rng=None, progress=None):
         return Suspicion(attack="outside-suspicion", item=min(release.vocabulary.names))
-
-
-@score.register(Suspicion)
-def score_suspicion(guess, *, release, original, key):
-    right = sum(guess.item in row for row in original.to_rows())
-    rate = Rate.sampled(right, len(original))
-    return {"suspected": rate, "suspected_random": rate, "advantage": Rate.counted(0.0)}
 
 
 @register("relatedness", "outside-words", paper="none")

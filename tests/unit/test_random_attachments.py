@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.attack import Prior, Random
+from setveil.attack.reassociation.random_attachments import expected_hits
+from setveil.attack.reassociation.rebuilt_records import PARTS
 from setveil.measure import score_reassociation
-from setveil.measure.random_attachments import expected_hits
-from setveil.measure.rebuilt_records import PARTS
 
 
 def some_release(n=60):

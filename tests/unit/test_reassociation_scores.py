@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from tests.reference import reassociation as plain
 
 from setveil import TransactionTable
-from setveil.attack.reassociation_guess import ClusterGuess, ReassociationGuess
+from setveil.attack.reassociation.reassociation_guess import ClusterGuess, ReassociationGuess
+from setveil.attack.reassociation.reassociation_score import largest_matching
+from setveil.attack.reassociation.relatedness_attacks import protected_itemsets
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.measure import flat, protected_itemsets, score, score_reassociation
-from setveil.measure.reassociation import largest_matching
+from setveil.measure import flat, score, score_reassociation
 from setveil.release import publish_suppressed
 from setveil.release.chunk_plan import Plan, publish_disassociated
 

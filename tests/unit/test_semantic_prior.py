@@ -12,9 +12,9 @@ from tests.unit.disassociated_instances import releases
 
 from setveil import TransactionTable
 from setveil.attack import ABA, VPA, Prior, SemanticPrior
-from setveil.attack.semantic_prior import hidden_terms, learn
-from setveil.attack.term_clustering import balanced, clustered, shared_out
-from setveil.attack.term_evidence import TermEvidence, over_anchors
+from setveil.attack.reassociation.semantic_prior import hidden_terms, learn
+from setveil.attack.reassociation.term_clustering import balanced, clustered, shared_out
+from setveil.attack.reassociation.term_evidence import TermEvidence, over_anchors
 from setveil.core.errors import NotApplicable
 from setveil.measure import score
 from setveil.relatedness import NGD, Embedding, RecordCounts

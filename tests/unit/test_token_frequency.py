@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from setveil import TransactionTable
 from setveil.anonymize import SecretSharing, SplitPersonality, TokenHashing
 from setveil.attack import Guess, TokenFrequency, TokenGuess, load_guess, save_guess
-from setveil.attack.matching import Side, match
+from setveil.attack.token_frequency import Side, match
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import Rate, flat, score
 from setveil.release import publish_encoded

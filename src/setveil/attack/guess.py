@@ -7,14 +7,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from setveil.core.errors import InputError, ParameterError, SetveilError
+from setveil.core.errors import InputError, NotApplicable, ParameterError, SetveilError
 from setveil.core.untrusted import fits, misfit, read_json
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from setveil.release.base import Release
+    from setveil.core.interval import Rate
+    from setveil.core.table import TransactionTable
+    from setveil.relatedness.base import Relatedness
+    from setveil.release.base import Key, Release
 
 VERSION = 2
 """Version of the file's layout; a guess of a later version is refused."""
@@ -29,8 +32,9 @@ class Guess:
 
     A class sets `kind`, which lists it, and declares fields of texts, numbers, tuples and
     mappings with text keys; it overrides :meth:`to_json` and :meth:`from_json` for anything
-    else. JSON turns tuples into lists: ``__post_init__`` turns them back. `score_words` says what
-    each of its scores means, and `beside` which baselines and control stand beside a score, as
+    else. JSON turns tuples into lists: ``__post_init__`` turns them back. It compares itself with
+    the truth by :meth:`rates`: `scored_with` names what that may be told besides, `score_words`
+    says what each score means, and `beside` which baselines and control stand beside a score, as
     the ends of their names.
 
     Parameters
@@ -59,6 +63,7 @@ class Guess:
     """
 
     kind: ClassVar[str] = ""
+    scored_with: ClassVar[frozenset[str]] = frozenset()
     score_words: ClassVar[dict[str, str]] = {}
     beside: ClassVar[tuple[str, ...]] = ()
 
@@ -88,6 +93,104 @@ class Guess:
         if wrong is not None:
             raise ParameterError(f"its field {wrong!r} is missing, unknown or of another kind")
         return cls(**content)
+
+    def check_about(self, release: Release) -> None:
+        """Refuse another release than the one that the guess is about, if it says which.
+
+        >>> from setveil import TransactionTable
+        >>> from setveil.release import publish_suppressed
+        >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
+        >>> Guess(attack="gossip").check_about(release)
+        >>> Guess(attack="gossip", about="9f3c").check_about(release)
+        Traceback (most recent call last):
+        setveil.core.errors.InputError: the guess is about another release. To fix: attack this \
+release...
+        """
+        if self.about is not None and self.about != release.fingerprint():
+            raise other_release()
+
+    def score(
+        self,
+        *,
+        release: Release,
+        original: TransactionTable,
+        key: Key,
+        **known: Any,
+    ) -> dict[str, Rate | None]:
+        """Compare the guess with the truth: :func:`setveil.measure.score` says how.
+
+        >>> Guess(attack="gossip").score(release=None, original=None, key=None)
+        Traceback (most recent call last):
+        setveil.core.errors.NotApplicable: guesses of 'gossip' cannot be scored
+        """
+        self.check_about(release)
+        used = {name: value for name, value in known.items() if name in self.scored_with}
+        return self.rates(release=release, original=original, key=key, **used)
+
+    def rates(
+        self, *, release: Release, original: TransactionTable, key: Key
+    ) -> dict[str, Rate | None]:
+        """Return rates by name, with baselines and control; None where one cannot be said."""
+        raise NotApplicable(f"guesses of {self.attack!r} cannot be scored")
+
+    def part_scores(
+        self, by: str, *, release: Release, original: TransactionTable, key: Key
+    ) -> list[Any]:
+        """Return the scores of each part that was attacked, by what `by` names."""
+        raise NotApplicable(f"guesses of {self.attack!r} are scored as a whole only")
+
+    def examples(
+        self,
+        *,
+        release: Release,
+        original: TransactionTable,
+        key: Key,
+        relatedness: Relatedness | None = None,
+        count: int = 3,
+    ) -> list[dict[str, Any]]:
+        """Return what was said of the records that were given away most, as JSON values.
+
+        They show what an adversary can get, not what it gets on average, and are for the owner's
+        eyes only.
+
+        Parameters
+        ----------
+        release, original, key
+            What the guess is compared with.
+        relatedness
+            Where the attack had its distances from: what spoke against eliminated members is then
+            told, too.
+        count
+            How many records, at most.
+
+        Returns
+        -------
+        list of dict
+            Lists of items: ``known`` (of the person), ``published``, ``guessed``, ``original``;
+            those that a kind of attack has. ``why``: rows of an eliminated member, an item of the
+            context, the distance between them, and that of the members that were kept. Empty for
+            attacks that say nothing of single records, and where nothing was right.
+        """
+        return []
+
+
+def other_release() -> InputError:
+    """Return the error that a guess is scored with a release that it is not about."""
+    return InputError(
+        "the guess is about another release",
+        fix="attack this release, or name the one that was attacked",
+    )
+
+
+def first_items(items: Iterable[str], most: int = 40) -> list[str]:
+    """Return the items of a record as an example shows them: the first, and how many more.
+
+    >>> first_items("abcd", most=2)
+    ['a', 'b', '… and 2 more']
+    """
+    every = list(items)
+    more = len(every) - most
+    return [*every[:most], f"… and {more} more"] if more > 0 else every
 
 
 def save_guess(

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.guess import Guess
-from setveil.attack.linkage import KNOWLEDGE, SAMPLES, Targets
-from setveil.core.errors import ParameterError
+from setveil.attack.linkage.linkage import KNOWLEDGE, SAMPLES, Targets
+from setveil.core.errors import InputError, ParameterError
+from setveil.core.interval import Rate, advantage, mean
 from setveil.core.params import choice, count
 from setveil.core.registry import register
 from setveil.release.base import FORMS
@@ -17,10 +20,9 @@ from setveil.release.base import FORMS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    import numpy as np
-
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.release.base import Release
+    from setveil.release.base import Key, Release
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,67 @@ class InferenceGuess(Guess):
             len(self.targets) == len(self.known) == len(self.asked)
         ):
             raise ParameterError("a guess says of every target what it was asked")
+
+    def rates(
+        self,
+        *,
+        release: Release,
+        original: TransactionTable,
+        key: Key,  # the guess is about people, not about records of the release
+    ) -> dict[str, Rate | None]:
+        """Return how often an attacker rightly believes that people have sensitive items.
+
+        Parameters
+        ----------
+        guess
+            What an attacker believes.
+        release, original, key
+            What was attacked, what it was made from, and the private link, which is not needed.
+
+        Returns
+        -------
+        dict of str to Rate or None
+            ``believed``: the mean chance that is given to a sensitive item that a target holds.
+            ``believed_before``: the same by who knows nothing of the target. ``believed_control``:
+            the mean chance given to one that the target does not hold. ``advantage``: the share of
+            what knowing nothing misses that the adversary gets, target by target. None where no
+            target holds a sensitive item. Intervals count targets.
+
+        Examples
+        --------
+        >>> from setveil.attack import Inference, Targets
+        >>> from setveil import TransactionTable
+        >>> from setveil.release import publish_suppressed
+        >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
+        >>> release, key = publish_suppressed(table, [True, True, True])
+        >>> who = Targets(records=(0, 2), known=(("flu",), ("gout",)), asked=(("hiv",), ("hiv",)))
+        >>> guess = Inference().run(release, targets=who)
+        >>> rates = guess.score(release=release, original=table, key=key)
+        >>> {name: round(rate.value, 3) for name, rate in rates.items()}
+        {'believed': 0.5, 'believed_before': 0.25, 'believed_control': 0.0, 'advantage': 0.333}
+        """
+        if max(self.targets, default=-1) >= len(original):
+            raise InputError(
+                "the self is about other people",
+                fix="give the data that the targets were drawn from",
+            )
+        believed, before, control = list[float](), list[float](), list[float]()
+        rows = zip(self.targets, self.asked, self.chances, self.before, strict=True)
+        for target, asked, chances, blind in rows:
+            row = set(original[target])
+            held = [place for place, item in enumerate(asked) if item in row]
+            if held:
+                believed.append(float(np.mean([chances[place] for place in held])))
+                before.append(float(np.mean([blind[place] for place in held])))
+            others = [chances[place] for place in range(len(asked)) if place not in held]
+            if others:
+                control.append(float(np.mean(others)))
+        return {
+            "believed": mean(believed),
+            "believed_before": None if not before else Rate.counted(float(np.mean(before))),
+            "believed_control": mean(control),
+            "advantage": advantage(believed, before, np.ones(len(believed))),
+        }
 
 
 @register("attack", "inference", paper="Article 29 Working Party, Opinion 05/2014")
@@ -219,3 +282,38 @@ def item_chance(
     0.333
     """
     return release.item_chance(item, known, taxonomy)
+
+
+def item_equivocation(
+    release: Release,
+    item: str,
+    known: Iterable[str] = (),
+    *,
+    taxonomy: Taxonomy | None = None,
+) -> float:
+    """Return the bits that are lacking about whether somebody holds an item.
+
+    The entropy of :func:`item_chance`: 1 where it is as likely as not,
+    0 where it is certain, either way.
+
+    Examples
+    --------
+    >>> from setveil import TransactionTable
+    >>> from setveil.release import publish_suppressed
+    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
+    >>> release, _ = publish_suppressed(table, [True, True, True])
+    >>> item_equivocation(release, "hiv", ["flu"]), item_equivocation(release, "hiv", ["gout"])
+    (1.0, 0.0)
+    """
+    return two_way_entropy(release.item_chance(item, known, taxonomy))
+
+
+def two_way_entropy(chance: float) -> float:
+    """Return the entropy of yes or no, in bits.
+
+    >>> two_way_entropy(0.5), two_way_entropy(0), two_way_entropy(1)
+    (1.0, 0.0, 0.0)
+    """
+    shares = np.array([chance, 1 - chance])
+    shares = shares[shares > 0]
+    return abs(float((shares * np.log2(shares)).sum()))

@@ -18,14 +18,14 @@ from setveil.core.registry import entries, find
 from setveil.core.words import plain_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from setveil.attack.base import AuditRole, Finding
     from setveil.audit.results import Criteria
     from setveil.audit.run import Run
+    from setveil.core.interval import Rate
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.measure.interval import Rate
     from setveil.release.base import Release
     from setveil.release.chunk_plan import CutRelease
 
@@ -418,10 +418,6 @@ def _adversary(finding: Finding, common: Mapping[str, Any], scored: _Scored | st
 
 def _score(scene: _Scene) -> _Scored:
     """Attack, and compare the guess with the truth."""
-    from setveil.attack import ReassociationGuess
-    from setveil.measure import score, score_reassociation
-    from setveil.measure.examples import examples_of
-
     attacker, run = scene.attacker, scene.run
     method = find("attack", attacker.attack).target(**attacker.params)
     draws = [
@@ -431,19 +427,15 @@ def _score(scene: _Scene) -> _Scored:
     ]
     known = _knowledge(method, scene)
     given: dict[str, Any] = {"release": run.release, "original": scene.table, "key": run.key}
-    letters: dict[str, Any] = {}
+    promised = {} if run.promise is None else run.promise.params()
+    letters: dict[str, Any] = {name: promised.get(name) for name in ("k", "m")}
     cut = _cut(scene)
     if cut is not None:
         given = {"release": cut.release, "original": cut.original, "key": cut.key}
         letters["weights"] = cut.weights
     guess = method.run(given["release"], **known, rng=np.random.default_rng(draws))
-    judge: Callable[..., Mapping[str, Rate | None]] = score
-    if isinstance(guess, ReassociationGuess):
-        promised = {} if run.promise is None else run.promise.params()
-        letters |= {name: promised.get(name) for name in ("k", "m")}
-        judge = score_reassociation
-    rates = judge(guess, **given, **letters)
-    examples = examples_of(guess, **given, relatedness=known.get("relatedness"))
+    rates = guess.score(**given, **letters)
+    examples = guess.examples(**given, relatedness=known.get("relatedness"))
     people = len(getattr(guess, "targets", ()))
     return _Scored(
         rates=rates,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.attack.linkage import TIE
+from setveil.attack.linkage.linkage import TIE
 from setveil.audit.run import UTILITY, utility_in_words
 from setveil.core.arrays import Int64Array, distinct_in_rows, offsets_of
 from setveil.core.errors import NotApplicable
@@ -506,7 +506,7 @@ def _outcome(run: Run, found: Matches, target: int) -> str:
 
 
 def tell_example(example: Mapping[str, Any]) -> list[str]:
-    """Tell what an attack said of one record (:func:`setveil.measure.examples.examples_of`).
+    """Tell what an attack said of one record (:meth:`setveil.attack.guess.Guess.examples`).
 
     Parameters
     ----------

@@ -31,6 +31,7 @@ from setveil.audit.store import Store, data_hash, number_of, records_hash, run_i
 from setveil.audit.trials import Case, Job, Limits, Trials
 from setveil.audit.verdict import conclude, foresee
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.interval import Rate
 from setveil.core.params import split_spec
 from setveil.core.registry import entries, find
 from setveil.core.spelling import variants
@@ -44,7 +45,6 @@ from setveil.core.words import (
     plural,
     some,
 )
-from setveil.measure.interval import Rate
 from setveil.release.public_folder import remove_folder
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, TypeVar
 
 from setveil.attack.base import RISKS
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.interval import Rate
 from setveil.core.params import is_whole
 from setveil.core.untrusted import fits, misfit
-from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -120,7 +120,7 @@ class NotedFigures(TypedDict, total=False):
 
 
 class ExampleText(TypedDict, total=False):
-    """What an attack said of a record (:func:`setveil.measure.examples.examples_of`)."""
+    """What an attack said of a record (:meth:`setveil.attack.guess.Guess.examples`)."""
 
     known: list[str] | None
     published: list[str] | None
@@ -251,7 +251,7 @@ class Adversary:
         Time it took.
     examples
         What it said of a few records, for the owner's eyes
-        (:func:`setveil.measure.examples.examples_of`).
+        (:meth:`setveil.attack.guess.Guess.examples`).
 
     Examples
     --------

@@ -17,8 +17,8 @@ from setveil.audit.results import (
     SKIPPED,
     WITH_CARE,
 )
+from setveil.core.interval import Rate
 from setveil.core.words import in_thousand, join_parts, lost, plural, sentence
-from setveil.measure.interval import Rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

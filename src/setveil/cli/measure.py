@@ -25,7 +25,7 @@ from setveil.cli.output import (
     print_table,
 )
 from setveil.cli.reading import OriginalOptions, Reading
-from setveil.core.errors import InputError, NotApplicable, ParameterError
+from setveil.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,7 +159,9 @@ def measure(
         _check_origin(published, table, private, tree)
         progress("measuring")
         if guess is not None and private is not None and by is not None:
-            parts = _parts(load_guess(guess), by, published, table, private)
+            parts = load_guess(guess).part_scores(
+                by, release=published, original=table, key=private
+            )
         elif guess is not None and private is not None:
             scored = load_guess(guess)
             figures = _scores(
@@ -240,39 +242,27 @@ def _scores(
     tree: "Taxonomy | None",
 ) -> dict[str, float | None]:
     """Return how right a guess was."""
-    from setveil.attack import LinkageGuess, ReassociationGuess
-    from setveil.measure import flat, score, score_linkage, score_reassociation
+    from setveil.measure import flat, score
 
-    if not isinstance(guess, ReassociationGuess):
-        if relatedness is not None:
-            raise ParameterError(
-                f"guesses of {guess.attack!r} have no word mover's distance",
-                fix="leave out --relatedness",
-            )
-        if isinstance(guess, LinkageGuess):
-            return flat(
-                score_linkage(
-                    guess,
-                    release=published,
-                    original=table,
-                    key=key,
-                    sensitive=sensitive,
-                    taxonomy=tree,
-                )
-            )
-        return flat(score(guess, release=published, original=table, key=key))
     source = None
     if relatedness is not None:
         from setveil.relatedness import parse_relatedness
 
+        if "relatedness" not in guess.scored_with:
+            raise ParameterError(
+                f"guesses of {guess.attack!r} have no word mover's distance",
+                fix="leave out --relatedness",
+            )
         source = parse_relatedness(relatedness, release=published)
     promised = _promised(directory)
     return flat(
-        score_reassociation(
+        score(
             guess,
             release=published,
             original=table,
             key=key,
+            sensitive=sensitive,
+            taxonomy=tree,
             k=promised.get("k"),
             m=promised.get("m"),
             relatedness=source,
@@ -290,20 +280,6 @@ def _print_scores(guess: "Guess", figures: "Mapping[str, float | int | None]") -
         if not name.endswith(ends)
     ]
     print_table(["score", "value", "low", "high", *guess.beside, "meaning"], rows)
-
-
-def _parts(
-    guess: "Guess", by: str, published: "Release", table: "TransactionTable", key: "Key"
-) -> "list[PartScore]":
-    """Return the score of each generalized item or record."""
-    from setveil.attack import EliminationGuess
-    from setveil.measure import score_items, score_records
-
-    if not isinstance(guess, EliminationGuess):
-        raise NotApplicable(f"guesses of {guess.attack!r} are scored as a whole only")
-    if by == "item":
-        return score_items(guess, release=published, original=table, key=key)
-    return score_records(guess, release=published, original=table, key=key)
 
 
 def _print_parts(parts: "list[PartScore]", by: str, *, json: bool) -> None:

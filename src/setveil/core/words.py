@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.measure.interval import Rate
+    from setveil.core.interval import Rate
 
 NOT_APPLICABLE = "n/a"
 EVERY_DIGIT = Context(prec=400)
@@ -166,7 +166,7 @@ def about(share: float | None) -> str:
 def won(rate: Rate | None) -> str:
     """Return what an adversary got in per cent, rounded up, with its interval where it has one.
 
-    >>> from setveil.measure.interval import Rate
+    >>> from setveil.core.interval import Rate
     >>> won(Rate(value=0.0171, low=0.011, high=0.0263, exact=False)), won(Rate.counted(0.5))
     ('1.8% (1.1 to 2.7)', '50.0%')
     """
@@ -205,7 +205,7 @@ def people(rate: Rate | None, *, rounding: str = ROUND_CEILING) -> str:
     An attacker's rate is rounded up; what stands beside it, such as guessing, is rounded down on
     request.
 
-    >>> from setveil.measure.interval import Rate
+    >>> from setveil.core.interval import Rate
     >>> people(Rate(value=0.0171, low=0.011, high=0.0263, exact=False)), people(Rate.counted(0.5))
     ('18 of 1,000 (11 to 27)', '500 of 1,000')
     """

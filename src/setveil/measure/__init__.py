@@ -1,21 +1,20 @@
 """What a release is worth: plain functions of a release and the original it was made from."""
 
-from setveil.measure.calibration import Bin, calibration_error, reliability
+from setveil.attack.elimination.calibration import Bin, calibration_error, reliability
+from setveil.attack.elimination.elimination_score import PartScore, score_items, score_records
+from setveil.attack.inference import item_equivocation
+from setveil.attack.randomized.noise_filter import noise_removed, score_filter
+from setveil.attack.randomized.public_records import score_ranks
+from setveil.attack.reassociation.word_mover import WordMover
+from setveil.core.interval import Rate
 from setveil.measure.cells import cell_density
 from setveil.measure.certain_links import linked_share
 from setveil.measure.disassociation import pair_support_error, terms_lost
-from setveil.measure.elimination import (
-    PartScore,
-    score_elimination,
-    score_items,
-    score_records,
-)
 from setveil.measure.equivocation import (
     conditional_equivocation,
     equivocation,
     equivocation_area,
     equivocation_curve,
-    item_equivocation,
 )
 from setveil.measure.generalization import (
     ggd,
@@ -29,32 +28,34 @@ from setveil.measure.generalization import (
     ncp,
     records_kept,
 )
-from setveil.measure.inference import score_inference
-from setveil.measure.interval import Rate
 from setveil.measure.itemsets import certain_itemset_loss, top_itemsets, top_k_itemset_loss
-from setveil.measure.linkage import score_linkage
 from setveil.measure.loss import average_loss
 from setveil.measure.multilevel import multilevel_itemset_loss
-from setveil.measure.noise import noise_removed, score_filter, score_noise
 from setveil.measure.perturbation import items_shown, items_true, perturbation_loss
 from setveil.measure.profile import Profile, profile, ttr
-from setveil.measure.public_records import score_public_records, score_ranks
 from setveil.measure.queries import QueryError, average_relative_error, draw_queries
-from setveil.measure.reassociation import score_reassociation
 from setveil.measure.reconstruction import (
     ReconstructionError,
     mean_reconstruction_error,
     reconstruction_error,
 )
 from setveil.measure.rules import Rule, RulesKept, rules_kept, rules_of
-from setveil.measure.score import flat, score
+from setveil.measure.score import (
+    flat,
+    score,
+    score_elimination,
+    score_inference,
+    score_linkage,
+    score_noise,
+    score_public_records,
+    score_reassociation,
+    score_tokens,
+)
 from setveil.measure.summary import measure_all
 from setveil.measure.targets import draw_questions, draw_targets
-from setveil.measure.token_score import score_tokens
 from setveil.measure.uniqueness import uniqueness
 from setveil.measure.unlinked import profile_link
 from setveil.measure.utility_loss import ul, ul_exact, ul_log2
-from setveil.measure.word_mover import WordMover
 
 __all__ = [
     "Bin",

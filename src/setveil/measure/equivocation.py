@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.attack.inference import item_chance
 from setveil.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from setveil.core.arrays import FloatArray
-    from setveil.core.taxonomy import Taxonomy
-    from setveil.release.base import Release
 
 
 SLACK = 1e-12
@@ -190,41 +185,3 @@ def _least_entropy(ordered: FloatArray, chances: FloatArray, widths: FloatArray)
     from setveil.measure.equivocation_kernels import least_entropy
 
     return least_entropy(ordered, chances, widths + SLACK * np.abs(ordered).max())
-
-
-# --- a sensitive item under a release -------------------------------------------------------------
-
-
-def item_equivocation(
-    release: Release,
-    item: str,
-    known: Iterable[str] = (),
-    *,
-    taxonomy: Taxonomy | None = None,
-) -> float:
-    """Return the bits that are lacking about whether somebody holds an item.
-
-    The entropy of :func:`~setveil.attack.inference.item_chance`: 1 where it is as likely as not,
-    0 where it is certain, either way.
-
-    Examples
-    --------
-    >>> from setveil import TransactionTable
-    >>> from setveil.release import publish_suppressed
-    >>> table = TransactionTable.from_rows([["flu", "hiv"], ["flu"], ["gout"], ["gout"]])
-    >>> release, _ = publish_suppressed(table, [True, True, True])
-    >>> item_equivocation(release, "hiv", ["flu"]), item_equivocation(release, "hiv", ["gout"])
-    (1.0, 0.0)
-    """
-    return two_way_entropy(item_chance(release, item, known, taxonomy=taxonomy))
-
-
-def two_way_entropy(chance: float) -> float:
-    """Return the entropy of yes or no, in bits.
-
-    >>> two_way_entropy(0.5), two_way_entropy(0), two_way_entropy(1)
-    (1.0, 0.0, 0.0)
-    """
-    shares = np.array([chance, 1 - chance])
-    shares = shares[shares > 0]
-    return abs(float((shares * np.log2(shares)).sum()))

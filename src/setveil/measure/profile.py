@@ -12,8 +12,8 @@ from setveil.core.errors import ParameterError
 from setveil.measure.uniqueness import uniqueness
 
 if TYPE_CHECKING:
+    from setveil.core.interval import Rate
     from setveil.core.table import TransactionTable
-    from setveil.measure.interval import Rate
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 PEOPLE = 1000

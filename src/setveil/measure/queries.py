@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from setveil.core.arrays import distinct_in_rows
 from setveil.core.errors import NotApplicable, ParameterError
-from setveil.measure.interval import Rate, mean_error
+from setveil.core.interval import Rate, mean_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ of an item that three people have does not outweigh everything else."""
 class QueryError:
     """The mean relative error over count queries, with its 95% interval.
 
-    `low` and `high` are for the drawn queries, see :func:`~setveil.measure.interval.mean_error`;
+    `low` and `high` are for the drawn queries, see :func:`~setveil.core.interval.mean_error`;
     for given queries nothing was drawn, and both equal `value`.
     """
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import InputError, NotApplicable, ParameterError
+from setveil.core.interval import mean_error
 from setveil.core.params import is_whole
 from setveil.core.table import TransactionTable
-from setveil.measure.interval import mean_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ WIDEST = 20
 class ReconstructionError:
     """The mean divergence over drawn sets of items, with its 95% interval.
 
-    For `low` and `high` see :func:`~setveil.measure.interval.mean_error`.
+    For `low` and `high` see :func:`~setveil.core.interval.mean_error`.
     """
 
     value: float

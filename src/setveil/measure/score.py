@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from setveil.core.errors import InputError, NotApplicable
+from setveil.attack.elimination.elimination_guess import EliminationGuess
+from setveil.attack.inference import InferenceGuess
+from setveil.attack.linkage.linkage import LinkageGuess
+from setveil.attack.randomized.noise_filter import NoiseGuess
+from setveil.attack.randomized.public_records import PublicRecordsGuess
+from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
+from setveil.attack.token_frequency import TokenGuess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from setveil.attack.guess import Guess
+    from setveil.core.interval import Rate
     from setveil.core.table import TransactionTable
-    from setveil.measure.interval import Rate
     from setveil.release.base import Key, Release
 
 
-@singledispatch
 def score(
     guess: Guess,
     *,
     release: Release,
     original: TransactionTable,
     key: Key,
+    **known: Any,
 ) -> dict[str, Rate | None]:
-    """Compare a guess with the truth; each class of guesses registers its own scores.
+    """Compare a guess with the truth; each class of guesses says how (:meth:`Guess.rates`).
 
     Parameters
     ----------
@@ -32,6 +37,9 @@ def score(
         What an attack said about `release`.
     release, original, key
         What was published, what it was made from, and the private link between them.
+    known
+        What else the scores of some guesses are about, such as ``sensitive`` items; guesses that
+        have no use for it leave it aside.
 
     Returns
     -------
@@ -47,27 +55,16 @@ def score(
     Traceback (most recent call last):
     setveil.core.errors.NotApplicable: guesses of 'gossip' cannot be scored
     """
-    raise NotApplicable(f"guesses of {guess.attack!r} cannot be scored")
+    return guess.score(release=release, original=original, key=key, **known)
 
 
-def must_be_about(guess: Guess, release: Release) -> None:
-    """Refuse a guess that was made about another release, if it says about which.
-
-    >>> from setveil.attack import Guess
-    >>> from setveil import TransactionTable
-    >>> from setveil.release import publish_suppressed
-    >>> release, _ = publish_suppressed(TransactionTable.from_rows([["flu"]]), [True])
-    >>> must_be_about(Guess(attack="gossip"), release)
-    >>> must_be_about(Guess(attack="gossip", about="9f3c"), release)
-    Traceback (most recent call last):
-    setveil.core.errors.InputError: the guess is about another release. To fix: attack this \
-release...
-    """
-    if guess.about is not None and guess.about != release.fingerprint():
-        raise InputError(
-            "the guess is about another release",
-            fix="attack this release, or name the one that was attacked",
-        )
+score_elimination = EliminationGuess.score
+score_inference = InferenceGuess.score
+score_linkage = LinkageGuess.score
+score_noise = NoiseGuess.score
+score_public_records = PublicRecordsGuess.score
+score_reassociation = ReassociationGuess.score
+score_tokens = TokenGuess.score
 
 
 def flat(rates: Mapping[str, Rate | None]) -> dict[str, float | None]:

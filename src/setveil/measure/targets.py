@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.attack.linkage import Linkage, Targets
+from setveil.attack.linkage.linkage import Linkage, Targets
 from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, offsets_of
 from setveil.core.errors import InputError
 from setveil.core.params import check_values

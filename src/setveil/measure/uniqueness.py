@@ -12,7 +12,7 @@ import numpy as np
 
 from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import InputError, ParameterError
-from setveil.measure.interval import Rate
+from setveil.core.interval import Rate
 
 if TYPE_CHECKING:
     from setveil.core.table import TransactionTable

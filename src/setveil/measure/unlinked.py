@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import NotApplicable
-from setveil.measure.interval import clustered_share
+from setveil.core.interval import clustered_share
 
 if TYPE_CHECKING:
     from setveil.core.arrays import Int64Array
+    from setveil.core.interval import Rate
     from setveil.core.table import TransactionTable
-    from setveil.measure.interval import Rate
     from setveil.release.base import Key
     from setveil.release.split import SplitRelease
 

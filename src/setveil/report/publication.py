@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from setveil.audit.results import Adversary, AuditResult, Criteria, RunRecord
     from setveil.audit.store import Store
-    from setveil.measure.interval import Rate
+    from setveil.core.interval import Rate
     from setveil.release.export import Export
     from setveil.release.manifest import Manifest
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from setveil.audit import Adversary, AuditResult, RunRecord
-    from setveil.measure.interval import Rate
+    from setveil.core.interval import Rate
 
 
 # --- the first screen -----------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.attack.pieces import DISASSOCIATED
-from setveil.attack.reassociation import Random
-from setveil.attack.reassociation_guess import ReassociationGuess
-from setveil.attack.semantic_prior import SemanticPrior, study
+from setveil.attack.reassociation.pieces import DISASSOCIATED
+from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
+from setveil.attack.reassociation.relatedness_attacks import Random
+from setveil.attack.reassociation.semantic_prior import SemanticPrior, study
 from setveil.core.arrays import offsets_of
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.attack.elimination import DistanceAttack
-from setveil.attack.ensemble import EC
-from setveil.attack.linkage import Linkage
-from setveil.attack.pieces import DISASSOCIATED
+from setveil.attack.elimination.distance_attacks import DistanceAttack
+from setveil.attack.elimination.ensemble import EC
+from setveil.attack.linkage.linkage import Linkage
+from setveil.attack.reassociation.pieces import DISASSOCIATED
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of
 from setveil.spark.attacks import reassociate

@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.attack.linkage import NAMED, TIE, Link, LinkageGuess, Targets, notes_on
+from setveil.attack.linkage.linkage import (
+    NAMED,
+    TIE,
+    Link,
+    LinkageGuess,
+    Targets,
+    link_rates,
+    notes_on,
+)
 from setveil.core.errors import InputError, ParameterError
+from setveil.core.interval import Rate
 from setveil.engine.spark import spoken_errors
-from setveil.measure.interval import Rate
-from setveil.measure.linkage import link_rates
 from setveil.measure.uniqueness import COUNTABLE, Records
 from setveil.spark.batches import fold, map_batches, rows_of
 from setveil.spark.chunks import DistributedChunks, assembled

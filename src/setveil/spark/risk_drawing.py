@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.attack.linkage import Linkage, Targets
+from setveil.attack.linkage.linkage import Linkage, Targets
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.errors import InputError, NotApplicable
 from setveil.core.params import check_values

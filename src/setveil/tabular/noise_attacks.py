@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from setveil.attack.public_records import place_of_truth
-from setveil.attack.spectral import Spectrum
+from setveil.attack.randomized.public_records import place_of_truth
+from setveil.attack.randomized.spectral import Spectrum
 from setveil.core.errors import InputError, ParameterError
 from setveil.io.frames import as_polars
 from setveil.tabular.perturbation import check_distribution, numeric_values
@@ -105,7 +105,7 @@ def filter_noise(
 
     References
     ----------
-    See :class:`~setveil.attack.spectral.Spectrum`.
+    See :class:`~setveil.attack.randomized.spectral.Spectrum`.
     """
     names = list(deviations)
     table = as_polars(frame, None)

@@ -21,10 +21,9 @@ from setveil.attack import (
     load_guess,
 )
 from setveil.attack.guess import KINDS
-from setveil.attack.prior import Prior
+from setveil.attack.reassociation.prior import Prior
 from setveil.core.registry import entries
 from setveil.measure import draw_questions, draw_targets, score
-from setveil.measure.examples import examples_of
 from setveil.measure.score import flat
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def use(folder: Path, _: Case) -> None:
     made = anonymized(RELEASE_OF[guess.kind])
     truth = {"release": made.release, "original": TABLE, "key": made.key}
     json.dumps(flat(score(guess, **truth)), allow_nan=False)
-    json.dumps(examples_of(guess, **truth), allow_nan=False).encode()
+    json.dumps(guess.examples(**truth), allow_nan=False).encode()
 
 
 GUESSES = Target(name="guesses", inputs=130_000, seeds=seeds, change=change, use=use)

@@ -1,0 +1,1 @@
+"""Generalized items: which of their members were really there."""

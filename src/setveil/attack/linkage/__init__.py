@@ -1,0 +1,1 @@
+"""Records of people of whom a few items are known."""

@@ -1,0 +1,1 @@
+"""Randomized records: noise taken off, and records found among public ones."""

@@ -1,0 +1,1 @@
+"""Disassociated records, put together again."""

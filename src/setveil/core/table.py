@@ -70,6 +70,10 @@ class Vocabulary:
     def __getitem__(self, number: int) -> str:
         return self.names[number]
 
+    def numbers(self, names: Iterable[str]) -> Int32Array:
+        """Return the number of each name, -1 for one that does not occur."""
+        return np.array([self._numbers.get(name, -1) for name in names], dtype=np.int32)
+
     def number(self, name: str) -> int:
         """Return the number of a name, or say that it does not occur."""
         try:

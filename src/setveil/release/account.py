@@ -17,7 +17,7 @@ from setveil.core.arrays import distinct_in_rows
 from setveil.core.words import join_names, join_parts, number, one_or_many, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from setveil.core.arrays import Int64Array
     from setveil.core.table import TransactionTable
@@ -176,6 +176,8 @@ class Occurrences:
         For each entry (one item of one record) the published record.
     place
         For each entry the place of its item in `items`.
+    original, key
+        The table, and which of its records stands behind which published one.
     """
 
     items: Int64Array
@@ -183,6 +185,8 @@ class Occurrences:
     records: Int64Array
     row: Int64Array
     place: Int64Array
+    original: TransactionTable
+    key: Key
 
     @classmethod
     def of(cls, original: TransactionTable, key: Key) -> Occurrences:
@@ -201,6 +205,8 @@ class Occurrences:
             records=supports[items],
             row=np.repeat(row_of, np.diff(offsets)),
             place=place[numbers],
+            original=original,
+            key=key,
         )
 
     def __len__(self) -> int:
@@ -210,6 +216,35 @@ class Occurrences:
     def counted(self, chosen: Int64Array) -> Int64Array:
         """Return for each item how many of some entries, named by their places, are its own."""
         return np.bincount(self.place[chosen], minlength=len(self.items))
+
+    def among(self, names: Container[str]) -> Flags:
+        """Return which of the items bear one of these names."""
+        return np.array([name in names for name in self.names], dtype=bool)
+
+    def account(
+        self,
+        *,
+        kept: Flags | Int64Array,
+        coarser: Flags | Int64Array | int = 0,
+        gone: Flags | Int64Array | int = 0,
+        **said: Any,
+    ) -> Account:
+        """Return an account of the items: in how many records each is kept, coarser and gone.
+
+        Flags stand for all records of an item or none.
+        """
+        counts = [
+            self.records * each if np.asarray(each).dtype == bool else each + 0 * self.records
+            for each in (kept, coarser, gone)
+        ]
+        return Account(
+            names=self.names,
+            records=self.records,
+            kept=counts[0],
+            coarser=counts[1],
+            gone=counts[2],
+            **said,
+        )
 
 
 # --- one image for every item -----------------------------------------------------------------
@@ -230,7 +265,7 @@ class GlobalRecoding:
     wider
         What something is called that stands for several items, and several of these.
     emptied
-        How many of `total` records lost all their items.
+        How many records lost all their items.
     k
         The promised number of records, if there is one.
     """
@@ -240,7 +275,6 @@ class GlobalRecoding:
     exact: Flags
     wider: tuple[str, str] = ("broader term", "broader terms")
     emptied: int = 0
-    total: int = 0
     k: int | None = None
 
     def account(self) -> Account:
@@ -248,14 +282,11 @@ class GlobalRecoding:
         exact = self.exact
         gone = np.array([not text for text in self.shown], dtype=bool)
         wide = ~exact & ~gone
-        records = self.found.records
         image = dict(zip(self.found.names, self.shown, strict=True))
-        return Account(
-            names=self.found.names,
-            records=records,
-            kept=records * exact,
-            coarser=records * wide,
-            gone=records * gone,
+        return self.found.account(
+            kept=exact,
+            coarser=wide,
+            gone=gone,
             became=tuple(
                 "stays as it is" if same else f"shown as {text!r}" if text else "removed"
                 for same, text in zip(exact.tolist(), self.shown, strict=True)
@@ -263,7 +294,7 @@ class GlobalRecoding:
             headline=self._headline(exact, wide, gone),
             stays=items_that_stay(self.found, exact),
             coarse=self._coarse(wide),
-            lost=items_removed(self.found, gone) + left_empty(self.emptied, self.total),
+            lost=items_removed(self.found, gone) + left_empty(self.emptied, self.found),
             computable=self._computable(exact, wide, gone),
             treat=lambda items: [image.get(item) or REMOVED for item in items],
         )
@@ -344,7 +375,7 @@ class LocalRecoding:
 
     Parameters
     ----------
-    release, tree, found, original
+    release, tree, found
         What is told about.
     image
         For each original entry the lowest published node above it in its record, or -1.
@@ -354,7 +385,6 @@ class LocalRecoding:
     tree: Taxonomy
     found: Occurrences
     image: Int64Array
-    original: TransactionTable
 
     @property
     def is_bag(self) -> bool:
@@ -375,9 +405,7 @@ class LocalRecoding:
                 kept.tolist(), coarser.tolist(), gone.tolist(), commonest, several, strict=True
             )
         )
-        return Account(
-            names=found.names,
-            records=found.records,
+        return found.account(
             kept=kept,
             coarser=coarser,
             gone=gone,
@@ -447,7 +475,7 @@ class LocalRecoding:
         never = int(np.count_nonzero(kept + coarser == 0))
         terms = np.unique(self.image[self.image >= 0])
         wider = int(np.count_nonzero(self.tree.leaves[terms] > 1))
-        emptied = count_emptied(self.release.offsets, self.original)
+        emptied = count_emptied(self.release.offsets, self.found.original)
         return {
             "headline": f"{opening} {entries}, {join_parts(parts)}.",
             "stays": f"{number(stay)} of {plural(len(self.found), 'entry', 'entries')} "
@@ -463,7 +491,7 @@ class LocalRecoding:
             "lost": f"{plural(removed, 'entry', 'entries')} "
             f"{one_or_many(removed, 'is', 'are')} removed; {count_items(never)} "
             f"{one_or_many(never or 1, 'is', 'are')} removed from every record."
-            + left_empty(emptied, len(self.original))
+            + left_empty(emptied, self.found)
             if removed
             else "",
             "computable": (self._limits(),),
@@ -490,12 +518,6 @@ class LocalRecoding:
             for name, wide, what in zip(self.found.names, images, usual, strict=True)
         }
         return lambda items: [shown.get(item, REMOVED) for item in items]
-
-
-# --- records in pieces ------------------------------------------------------------------------
-
-
-# --- sensitive items apart, and chance --------------------------------------------------------
 
 
 # --- sentences --------------------------------------------------------------------------------
@@ -566,12 +588,12 @@ def count_emptied(offsets: Int64Array, original: TransactionTable) -> int:
     return int(np.count_nonzero(np.diff(offsets) == 0) - np.count_nonzero(original.lengths == 0))
 
 
-def left_empty(emptied: int, total: int) -> str:
+def left_empty(emptied: int, found: Occurrences) -> str:
     """Return how many records lost everything, in a sentence; "" for none."""
     if not emptied:
         return ""
-    are = one_or_many(emptied, "is", "are")
-    return f" {number(emptied)} of {plural(total, 'record')} {are} left without any item."
+    of_all = f"{number(emptied)} of {plural(len(found.original), 'record')}"
+    return f" {of_all} {one_or_many(emptied, 'is', 'are')} left without any item."
 
 
 def exact_counts(count: int) -> str:

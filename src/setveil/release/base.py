@@ -15,7 +15,8 @@ import numpy.typing as npt
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.notebook import ROWS, ShowsRecords, html_of_records
 from setveil.core.table import TransactionTable, frozen
-from setveil.release.account import Content
+from setveil.release.account import Content, Occurrences
+from setveil.release.data_file import long_frame
 from setveil.release.export import export_rows
 from setveil.release.views import CertainItems, rows_of_table
 
@@ -187,8 +188,6 @@ class Release(ShowsRecords):
 
     def to_frame(self) -> pl.DataFrame:
         """Return the published records as a long frame."""
-        from setveil.release.data_file import long_frame
-
         table = TransactionTable.from_rows(self.to_rows())
         return long_frame(table.offsets, table.items, table.vocabulary.names)
 
@@ -382,6 +381,10 @@ class Release(ShowsRecords):
             The promised number of records: named where it separates what stays from what is
             removed.
         """
+        return self.account_for(Occurrences.of(original, key), taxonomy, k)
+
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
+        """Return what became of every original item, for the owner; see :meth:`account`."""
         raise NotApplicable(f"setveil cannot tell what a release of the form {self.form!r} changed")
 
     def changed_terms(self, most: int) -> list[ChangedTerms]:

@@ -344,17 +344,9 @@ terms
             "how often: every item is in a term chunk."
         )
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
-        found = Occurrences.of(original, key)
-        deleted = Counter(name for _, name in key.removed)
+        deleted = Counter(name for _, name in found.key.removed)
         gone = np.array([deleted[name] for name in found.names], dtype=np.int64)
         kept = np.array(
             [
@@ -374,9 +366,7 @@ terms
         )
         total = int(listed.sum())
         deletions = int(gone.sum())
-        return Account(
-            names=found.names,
-            records=found.records,
+        return found.account(
             kept=kept,
             coarser=listed,
             gone=gone,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import Int64Array, distinct_in_rows, occurring, offsets_of
+from setveil.core.arrays import Int64Array, occurring, offsets_of, rows_by_item
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
+from setveil.core.table import TransactionTable, frozen
 from setveil.core.words import number, one_or_many, plural
 from setveil.release.account import (
     CODE,
@@ -22,18 +22,11 @@ from setveil.release.account import (
 )
 from setveil.release.base import Bounds, Key, Matches, fits_key
 from setveil.release.export import (
-    Example,
     Export,
-    Term,
-    ask_example,
-    commonest_terms,
-    item_supports,
-    load_example,
-    record_table,
-    rows_example,
+    export_records,
 )
-from setveil.release.item_rows import ItemRows, fields_of_rows
-from setveil.release.suppressed import SuppressedRelease, publish_suppressed
+from setveil.release.item_rows import fields_of_rows
+from setveil.release.suppressed import ReadableRows, SuppressedRelease, publish_suppressed
 from setveil.release.views import TaggedItems
 
 if TYPE_CHECKING:
@@ -43,14 +36,14 @@ if TYPE_CHECKING:
 
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.data_file import LabelledRows
-    from setveil.release.views import Images, PublishedRows, ShownClasses
+    from setveil.release.views import PublishedRows, ShownClasses
 
 STEPS = 200_000
 """How many sets of tags a bound may look at before it is left loose."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class EncodedRelease(ItemRows):
+class EncodedRelease(ReadableRows):
     """Published records whose items are names, or tags that stand for names.
 
     Every item of every record is published. Equal items have equal tags and different items
@@ -128,27 +121,11 @@ class EncodedRelease(ItemRows):
 
         return image
 
-    def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
-    ) -> Images:
-        """Return the images of all occurrences; what stands as a tag has none."""
-        return self.legible.images(original, key, taxonomy)
-
-    def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> TransactionTable:
-        """Return the records without tags."""
-        return self.legible.to_table()
-
     def shown_classes(
         self, original: TransactionTable, taxonomy: Taxonomy | None = None
     ) -> ShownClasses:
         """Return the records without tags, each item a class of its own."""
         return self.legible.shown_classes(original, taxonomy)
-
-    def leaves_published(self) -> Int64Array:
-        """Return 1 for each item that can be read."""
-        return self.legible.leaves_published()
 
     def as_tags(self) -> EncodedRelease:
         """Return the release itself."""
@@ -181,23 +158,8 @@ class EncodedRelease(ItemRows):
         high, exact = greatest_support(self._covers(records), others)
         return Bounds(low=0, high=high, tight=exact)
 
-    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
-        """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
-        return float(self.support_bounds(itemset, taxonomy).low)
-
-    def sample_world(
-        self,
-        rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,
-    ) -> TransactionTable:
-        """Return the records with tags for names: no name is invented for a tag."""
-        return self.to_table()
-
     def is_consistent_with(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release.
 
@@ -254,7 +216,7 @@ class EncodedRelease(ItemRows):
 
     def structure(self) -> dict[str, Any]:
         """Return which items can be read."""
-        return {"readable": [self.vocabulary[i] for i in np.flatnonzero(self.readable).tolist()]}
+        return {"readable": sorted(self._readable_names)}
 
     @classmethod
     def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
@@ -271,20 +233,11 @@ class EncodedRelease(ItemRows):
 
     # --- its words -----------------------------------------------------------------------------
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
-        found = Occurrences.of(original, key)
-        clear = {self.vocabulary[i] for i in np.flatnonzero(self.readable).tolist()}
-        exact = np.array([name in clear for name in found.names], dtype=bool)
+        clear = self._readable_names
+        exact = found.among(clear)
         stays, coded = int(np.count_nonzero(exact)), int(np.count_nonzero(~exact))
-        records = found.records
         cut = support_cut(found, exact, ~exact, k)
         if not coded:
             headline = f"Shows all {plural(stays, 'item')} by name."
@@ -299,12 +252,9 @@ class EncodedRelease(ItemRows):
                 f"Shows {'the ' if shared else ''}{plural(stays, 'item')}{shared} by name and "
                 f"replaces the other {number(coded)} by codes."
             )
-        return Account(
-            names=found.names,
-            records=records,
-            kept=records * exact,
-            coarser=records * ~exact,
-            gone=np.zeros_like(records),
+        return found.account(
+            kept=exact,
+            coarser=~exact,
             became=tuple(
                 "stays as it is" if same else "shown as a code" for same in exact.tolist()
             ),
@@ -330,36 +280,23 @@ class EncodedRelease(ItemRows):
 
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""
+        tags = self.terms("tag", "an item whose name is hidden")
         terms = [
-            Term(
-                name,
-                "item" if readable else "tag",
-                "itself" if readable else "an item whose name is hidden",
-                n,
-                n,
-            )
-            for (name, n), readable in zip(item_supports(self), self.readable.tolist(), strict=True)
+            item if readable else tag
+            for item, tag, readable in zip(self.terms(), tags, self.readable.tolist(), strict=True)
         ]
-        names = [term for term in terms if term.kind == "item"]
-        return Export(
+        return export_records(
+            self,
+            self.labelled_rows,
+            terms,
             meaning="Each record is one person's set of items. An item is written by its name, or "
             "by a tag that hides the name. The same tag is always the same item.",
-            tables=(record_table(self.to_frame()),),
-            terms=tuple(terms),
-            unit="records",
-            example=Example(
-                rows_example(self.to_rows(), terms),
-                ask_example(self, commonest_terms(names)) if names else load_example(self),
-            ),
         )
 
 
 def _columns(table: TransactionTable) -> dict[str, bytes]:
     """Return for each item that occurs the records that hold it."""
-    rows = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
-    order = np.argsort(table.items, kind="stable")
-    starts = np.searchsorted(table.items[order], np.arange(table.n_items + 1))
-    held = rows[order]
+    starts, held = rows_by_item(table.offsets, table.items, table.n_items)
     return {
         table.vocabulary[i]: np.unique(held[starts[i] : starts[i + 1]]).tobytes()
         for i in occurring(table.items).tolist()
@@ -457,17 +394,11 @@ def publish_encoded(
     ordered = sorted(range(len(items)), key=published.__getitem__)
     place = np.zeros(table.n_items, dtype=np.int32)
     place[used[ordered]] = np.arange(len(ordered))
-    coded = TransactionTable.from_csr(
-        table.offsets, place[table.items], [published[i] for i in ordered]
-    )
-    offsets, numbers = distinct_in_rows(coded.offsets, coded.items)
-    order = canonical_order(offsets, numbers)
-    row_offsets, row_items = take_rows(offsets, numbers, order)
     names = tuple(items[i] for i in ordered)
-    release = EncodedRelease(
-        vocabulary=Vocabulary(names=tuple(published[i] for i in ordered)),
-        offsets=row_offsets,
-        items=row_items,
+    release, key = EncodedRelease.of_recoded(
+        table,
+        place,
+        [published[i] for i in ordered],
         readable=np.array([name in clear for name in names], dtype=bool),
     )
-    return release, Key(records=order, names=names)
+    return release, replace(key, names=names)

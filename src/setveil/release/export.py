@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from setveil.core.errors import ParameterError
 from setveil.core.table import TransactionTable
 from setveil.core.words import plural, visible
+from setveil.release.data_file import LabelledRows, long_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
     from setveil.release.base import Release
-    from setveil.release.item_rows import ItemRows
 
 ROW_GROUP = 1 << 20
 """Rows of a Parquet row group: fixed, so that the bytes do not depend on the machine."""
@@ -211,39 +211,64 @@ def table_files(tables: Iterable[PlainTable], formats: Sequence[str]) -> dict[st
 
 def export_rows(release: Release) -> Export:
     """Return a release of a form that says no more of itself, by its ``to_rows``."""
-    from setveil.release.data_file import long_frame
-
     table = TransactionTable.from_rows(release.to_rows())
-    names = table.vocabulary.names
     terms = [
         Term(name, "term", "see the documentation of the method", count, count)
-        for name, count in zip(names, table.supports().tolist(), strict=True)
+        for name, count in zip(table.vocabulary.names, table.supports().tolist(), strict=True)
     ]
-    return Export(
+    return export_records(
+        release,
+        LabelledRows(table.offsets, table.items, table.vocabulary.names),
+        terms,
         meaning="Each record is a set of published terms.",
-        tables=(record_table(long_frame(table.offsets, table.items, names)),),
-        terms=tuple(terms),
-        unit="records",
-        example=Example(rows_example(table.to_rows(), terms), load_example(release)),
     )
 
 
 # --- parts of an export ---------------------------------------------------------------------------
 
 
-def record_table(frame: pl.DataFrame, record: str = RECORD) -> PlainTable:
-    """Return the table of records that have one line per item."""
-    return PlainTable(
-        name="records",
-        frame=frame,
-        about="Each line is an item of a record.",
-        columns={"record": record, "item": ITEM},
+def export_records(
+    release: Release,
+    rows: LabelledRows,
+    terms: Sequence[Term],
+    *,
+    meaning: str,
+    unit: str = "records",
+    record: str = RECORD,
+    asked: Sequence[str] | None = None,
+    example: Example | None = None,
+) -> Export:
+    """Return a release of records that have one line per item.
+
+    Parameters
+    ----------
+    release, rows, terms, meaning, unit
+        What is exported, see :class:`Export`.
+    record
+        What the number of a record means.
+    asked
+        The items that the example counts with setveil; the commonest ones that stand for
+        themselves if None.
+    example
+        How to count, where it is done in another way.
+    """
+    if asked is None:
+        asked = commonest_terms([term for term in terms if term.kind == "item"])
+    return Export(
+        meaning=meaning,
+        tables=(
+            PlainTable(
+                name="records",
+                frame=long_frame(*rows),
+                about="Each line is an item of a record.",
+                columns={"record": record, "item": ITEM},
+            ),
+        ),
+        terms=tuple(terms),
+        unit=unit,
+        example=example
+        or Example(rows_example(list(rows.rows()), terms), ask_example(release, asked)),
     )
-
-
-def item_supports(release: ItemRows) -> Iterator[tuple[str, int]]:
-    """Yield every published item with the number of its records."""
-    return zip(release.vocabulary.names, release.supports().tolist(), strict=True)
 
 
 def commonest_terms(terms: Sequence[Term], count: int = 2) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -34,16 +33,11 @@ from setveil.release.account import (
     count_emptied,
 )
 from setveil.release.base import Bounds, Key, Matches, Release, fits_key
-from setveil.release.data_file import LabelledRows
+from setveil.release.data_file import LabelledRows, long_frame
 from setveil.release.export import (
-    Example,
     Export,
     Term,
-    ask_example,
-    commonest_terms,
-    load_example,
-    record_table,
-    rows_example,
+    export_records,
 )
 from setveil.release.generalized_worlds import DistinctRows, Way, draw_leaves
 from setveil.release.manifest import NODE, describe_tree, rebuild_tree
@@ -188,14 +182,10 @@ class GeneralizedRelease(Release):
     def to_rows(self, *, ids: bool = False) -> list[list[str]]:
         """Return the published records as lists of node names, or of node ids."""
         labels = self.tree.ids if ids else self.tree.names
-        flat = [labels[v] for v in self.nodes.tolist()]
-        bounds = self.offsets.tolist()
-        return [flat[a:b] for a, b in pairwise(bounds)]
+        return list(LabelledRows(self.offsets, self.nodes, labels).rows())
 
     def to_frame(self, *, ids: bool = False) -> pl.DataFrame:
         """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        from setveil.release.data_file import long_frame
-
         return long_frame(self.offsets, self.nodes, self.tree.ids if ids else self.tree.names)
 
     # --- the four verbs -----------------------------------------------------------------------
@@ -685,19 +675,11 @@ root of the taxonomy ('group 1.1'), which stands for any of 3 items.")
             said = ""
         return Content(said, bare=share == 1, root_share=share)
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
         tree = self.tree if taxonomy is None else taxonomy
-        found = Occurrences.of(original, key)
-        leaf = np.zeros(original.n_items, dtype=np.int64)
-        items, leaves = self.leaves_of(original, tree)
+        leaf = np.zeros(found.original.n_items, dtype=np.int64)
+        items, leaves = self.leaves_of(found.original, tree)
         leaf[items] = leaves
         nodes = self.nodes_in(tree).astype(np.int64)
         used = np.unique(nodes)
@@ -711,17 +693,14 @@ root of the taxonomy ('group 1.1'), which stands for any of 3 items.")
                 found=found,
                 shown=tuple(text),
                 exact=(image >= 0) & (tree.leaves[image] == 1),
-                emptied=count_emptied(self.offsets, original),
-                total=len(original),
+                emptied=count_emptied(self.offsets, found.original),
                 k=k,
             ).account()
         width = np.int64(len(tree))
         published = np.repeat(np.arange(len(self)), np.diff(self.offsets)) * width + nodes
         # Record and node in one number: an entry climbs from its leaf to a node of its record.
         image = climb_to(tree, leaf[found.items][found.place], np.unique(published), found.row)
-        return LocalRecoding(
-            release=self, tree=tree, found=found, image=image, original=original
-        ).account()
+        return LocalRecoding(release=self, tree=tree, found=found, image=image).account()
 
     def changed_terms(self, most: int) -> list[ChangedTerms]:
         """Return which terms became more general most often."""
@@ -759,7 +738,6 @@ root of the taxonomy ('group 1.1'), which stands for any of 3 items.")
             )
             for node in np.flatnonzero(shown).tolist()
         ]
-        exact = [term for term in terms if term.kind == "item"]
         if not self.hides:
             hidden = "Nothing was left out: every item of a person lies below a term of the record."
             stands = "one or more items"
@@ -774,17 +752,13 @@ root of the taxonomy ('group 1.1'), which stands for any of 3 items.")
                 "Items may have been left out of any record. A term may occur twice in a record."
             )
             stands = "exactly one item"
-        return Export(
+        return export_records(
+            self,
+            self.data_rows(),
+            terms,
             meaning="Each record is one person's list of terms. A term is an item as it was, or a "
             f"category that stands for {stands} below it in the owner's taxonomy; the data does "
             f"not say which. {hidden}",
-            tables=(record_table(self.to_frame(ids=True)),),
-            terms=tuple(terms),
-            unit="records",
-            example=Example(
-                rows_example(self.to_rows(ids=True), terms),
-                ask_example(self, commonest_terms(exact)) if exact else load_example(self),
-            ),
         )
 
 

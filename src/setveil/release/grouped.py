@@ -514,19 +514,11 @@ class GroupedRelease(Release):
 
     # --- its words -----------------------------------------------------------------------------
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
-        found = Occurrences.of(original, key)
         apart = set(self.sensitive)
-        secret = np.array([name in apart for name in found.names], dtype=bool)
-        shown = np.array([name in self.vocabulary for name in found.names], dtype=bool) & ~secret
+        secret = found.among(apart)
+        shown = found.among(self.vocabulary) & ~secret
         gone = ~shown & ~secret
         ordinary, sensitive = int(np.count_nonzero(shown)), int(np.count_nonzero(secret))
         filled = np.unique(self.group_of_part)
@@ -548,12 +540,10 @@ class GroupedRelease(Release):
         said = "shuffled within its group" if dealt else "published for its group only"
         how = "shuffled" if dealt else "listed"
         beside = f"{how} in a group of at least {plural(least, 'record')}"
-        return Account(
-            names=found.names,
-            records=found.records,
-            kept=found.records * shown,
-            coarser=found.records * secret,
-            gone=found.records * gone,
+        return found.account(
+            kept=shown,
+            coarser=secret,
+            gone=gone,
             became=tuple(
                 said if hidden else "stays as it is" if plain else "removed"
                 for hidden, plain in zip(secret.tolist(), shown.tolist(), strict=True)

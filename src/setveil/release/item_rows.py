@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import is_ascending, neighbour_order, rows_by_item
+from setveil.core.arrays import (
+    Int32Array,
+    Int64Array,
+    distinct_in_rows,
+    is_ascending,
+    kept_offsets,
+    neighbour_order,
+    rows_by_item,
+)
 from setveil.core.errors import ParameterError, ReleaseError
-from setveil.core.table import TransactionTable, Vocabulary, frozen
+from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
 from setveil.release.account import NOTHING, Content
-from setveil.release.base import Release
-from setveil.release.data_file import LabelledRows
+from setveil.release.base import Key, Release, fits_key
+from setveil.release.data_file import LabelledRows, long_frame
+from setveil.release.export import Term
 from setveil.release.views import PublishedRows, rows_of_table
 
 if TYPE_CHECKING:
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,16 +90,18 @@ class ItemRows(Release):
             f"{len(self.vocabulary):,} names>"
         )
 
+    @property
+    def labelled_rows(self) -> LabelledRows:
+        """The records by the names of their items."""
+        return LabelledRows(self.offsets, self.items, self.vocabulary.names)
+
     def to_rows(self) -> list[list[str]]:
         """Return the published records as lists of names."""
-        flat = [self.vocabulary[i] for i in self.items.tolist()]
-        return [flat[a:b] for a, b in pairwise(self.offsets.tolist())]
+        return list(self.labelled_rows.rows())
 
     def to_frame(self) -> pl.DataFrame:
         """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
-        from setveil.release.data_file import long_frame
-
-        return long_frame(self.offsets, self.items, self.vocabulary.names)
+        return long_frame(*self.labelled_rows)
 
     def to_table(self) -> TransactionTable:
         """Return the published records as a table."""
@@ -128,11 +138,56 @@ class ItemRows(Release):
         """The records of each item, one item after the other, and where each item's begin."""
         return rows_by_item(self.offsets, self.items, len(self.vocabulary))
 
-    # --- its bytes -----------------------------------------------------------------------------
+    # --- the verbs, where nothing is left to chance ---------------------------------------------
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
+        """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
+        return float(self.support_bounds(itemset, taxonomy).low)
+
+    def sample_world(
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the published records as they are: no item is invented."""
+        return self.to_table()
+
+    def is_recoded(self, original: TransactionTable, key: Key, number: Int32Array) -> bool:
+        """Tell whether records, lined up by a key, are these ones with other numbers for items.
+
+        `number` says for each item of the original what stands for it here, -1 for nothing.
+        """
+        if not fits_key(self, original, key):
+            return False
+        offsets, items = recode_rows(original.take(key.records), number)
+        return np.array_equal(offsets, self.offsets) and np.array_equal(items, self.items)
+
+    @classmethod
+    def of_recoded(
+        cls,
+        table: TransactionTable,
+        number: Int32Array,
+        names: Iterable[str],
+        **fields: Any,
+    ) -> tuple[Self, Key]:
+        """Publish records with other numbers for items, -1 for none, in canonical order.
+
+        `names` are those of the new numbers, sorted.
+        """
+        offsets, items = recode_rows(table, number)
+        order = canonical_order(offsets, items)
+        row_offsets, row_items = take_rows(offsets, items, order)
+        release = cls(
+            vocabulary=Vocabulary(names=tuple(names)),
+            offsets=row_offsets,
+            items=row_items,
+            **fields,
+        )
+        return release, Key(records=order)
+
+    # --- its bytes and words --------------------------------------------------------------------
 
     def data_rows(self) -> LabelledRows:
         """Return the records by the names of their items."""
-        return LabelledRows(self.offsets, self.items, self.vocabulary.names)
+        return self.labelled_rows
 
     @classmethod
     def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
@@ -146,6 +201,28 @@ class ItemRows(Release):
         if len(self) and not len(self.items):
             return Content(NOTHING, bare=True)
         return Content()
+
+    def terms(self, kind: str = "item", stands_for: str = "itself") -> list[Term]:
+        """Return every published item with the number of its records, for an export."""
+        counted = zip(self.vocabulary.names, self.supports().tolist(), strict=True)
+        return [Term(name, kind, stands_for, n, n) for name, n in counted]
+
+
+def recode_rows(table: TransactionTable, number: Int32Array) -> tuple[Int64Array, Int32Array]:
+    """Return the rows with other numbers for items, sorted and once each; -1 is left out.
+
+    >>> table = TransactionTable.from_rows([["a", "b", "c"], ["b"]])
+    >>> [part.tolist() for part in recode_rows(table, np.array([1, -1, 0], dtype=np.int32))]
+    [[0, 2, 2], [0, 1]]
+    """
+    found = number[table.items]
+    stays = found >= 0
+    offsets, items = kept_offsets(table.offsets, stays), found[stays]
+    if np.any(np.diff(number[number >= 0]) < 0):
+        width = np.int64(number.max(initial=0)) + 1
+        record = np.repeat(np.arange(len(table), dtype=np.int64), np.diff(offsets))
+        items = (np.sort(record * width + items) % width).astype(np.int32)
+    return distinct_in_rows(offsets, items)
 
 
 def fields_of_rows(rows: LabelledRows) -> dict[str, Any]:

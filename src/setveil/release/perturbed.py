@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from setveil.core.arrays import FloatArray, Int64Array, distinct_in_rows, occurring, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
+from setveil.core.table import TransactionTable
 from setveil.core.words import number, one_or_many, plural, share_as_json
 from setveil.release.account import ADDED, ENTRY, REMOVED, Account, Occurrences
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
@@ -20,12 +20,10 @@ from setveil.release.export import (
     LOAD,
     Example,
     Export,
-    Term,
     commonest_terms,
-    item_supports,
+    export_records,
     literal,
     load_example,
-    record_table,
     rows_example,
 )
 from setveil.release.item_channel import ItemChannel
@@ -207,9 +205,7 @@ class PerturbedRelease(ItemRows):
         return float(gains[np.diff(self.offsets), common].sum())
 
     def sample_world(
-        self,
-        rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Draw an original: each record on its own, by Bayes' rule.
 
@@ -230,10 +226,7 @@ class PerturbedRelease(ItemRows):
         return len(self) == len(original)
 
     def is_consistent_with(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
         if not fits_key(self, original, key) or len(self) != len(original):
@@ -282,13 +275,11 @@ class PerturbedRelease(ItemRows):
         >>> release.held_by(TransactionTable.from_rows([["flu"], ["hiv"]])).tolist()
         [1, 0]
         """
-        names = lined.vocabulary.names
-        known = self.vocabulary
-        place = np.array([known.number(n) if n in known else -1 for n in names], dtype=np.int64)
+        place = self.vocabulary.numbers(lined.vocabulary.names).astype(np.int64)
         offsets, numbers = distinct_in_rows(lined.offsets, lined.items)
         records = np.repeat(np.arange(len(lined)), np.diff(offsets))
         here = place[numbers] if len(numbers) else numbers.astype(np.int64)
-        width = np.int64(max(len(known), 1))
+        width = np.int64(max(len(self.vocabulary), 1))
         theirs = (records * width + here)[here >= 0]
         mine = np.repeat(np.arange(len(self)), np.diff(self.offsets)) * width + self.items
         both = theirs[np.isin(theirs, mine, assume_unique=True)]
@@ -348,16 +339,8 @@ class PerturbedRelease(ItemRows):
 
     # --- its words -----------------------------------------------------------------------------
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
-        found = Occurrences.of(original, key)
         width = np.int64(len(self.vocabulary) + 1)
         place = {name: at for at, name in enumerate(self.vocabulary.names)}
         own = np.array([place.get(name, width - 1) for name in found.names], dtype=np.int64)
@@ -368,11 +351,8 @@ class PerturbedRelease(ItemRows):
         supports = np.append(self.supports(), 0)
         added = supports[own] - kept
         removed, invented = int(gone.sum()), len(self.items) - int(kept.sum())
-        return Account(
-            names=found.names,
-            records=found.records,
+        return found.account(
             kept=kept,
-            coarser=np.zeros_like(kept),
             gone=gone,
             became=tuple(
                 f"by chance removed from {plural(less, 'record')} and added to {number(more)}"
@@ -403,18 +383,19 @@ class PerturbedRelease(ItemRows):
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""
         channel = self.channel
-        terms = [Term(name, "item", "itself, or noise", n, n) for name, n in item_supports(self)]
+        terms = self.terms(stands_for="itself, or noise")
         kept = (
             f"each item of a person was kept with chance {1 - channel.beta}"
             if channel.sizes is None
             else "a random part of each person's items was kept"
         )
-        return Export(
+        return export_records(
+            self,
+            self.labelled_rows,
+            terms,
             meaning="Each record was randomized, so no single record is true for certain: "
             f"{kept}, and each of the other {channel.domain:,} possible items was added with "
             f"chance {channel.beta}. Do not count items as they stand: estimate, as below.",
-            tables=(record_table(self.to_frame()),),
-            terms=tuple(terms),
             unit="randomized records",
             example=_randomized_example(self, commonest_terms(terms, 1)),
         )
@@ -448,16 +429,8 @@ def publish_perturbed(
     used = occurring(perturbed.items)
     place = np.zeros(max(perturbed.n_items, 1), dtype=np.int32)
     place[used] = np.arange(len(used))
-    offsets, items = distinct_in_rows(perturbed.offsets, place[perturbed.items])
-    order = canonical_order(offsets, items)
-    row_offsets, row_items = take_rows(offsets, items, order)
-    release = PerturbedRelease(
-        vocabulary=Vocabulary(names=tuple(perturbed.vocabulary[i] for i in used.tolist())),
-        offsets=row_offsets,
-        items=row_items,
-        channel=channel,
-    )
-    return release, Key(records=order)
+    names = [perturbed.vocabulary[i] for i in used.tolist()]
+    return PerturbedRelease.of_recoded(perturbed, place, names, channel=channel)
 
 
 # --- Drawing an original ---

@@ -13,17 +13,15 @@ import numpy as np
 from setveil.core.arrays import (
     Int32Array,
     Int64Array,
-    distinct_in_rows,
     kept_offsets,
     occurring,
     offsets_of,
 )
 from setveil.core.errors import ParameterError, ReleaseError
-from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
+from setveil.core.table import TransactionTable
 from setveil.core.words import fresh_id, number, plural
 from setveil.release.account import (
     MEMBERS,
-    NOTHING,
     Account,
     ChangedTerms,
     Content,
@@ -31,15 +29,10 @@ from setveil.release.account import (
     Occurrences,
     count_emptied,
 )
-from setveil.release.base import Bounds, Key, Matches, fits_key
+from setveil.release.base import Bounds, Key, Matches
 from setveil.release.export import (
-    Example,
     Export,
-    Term,
-    ask_example,
-    item_supports,
-    record_table,
-    rows_example,
+    export_records,
 )
 from setveil.release.item_rows import ItemRows
 from setveil.release.views import GroupedItems, Images, ShownClasses
@@ -253,9 +246,7 @@ class SetGeneralizedRelease(ItemRows):
         self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
     ) -> Images:
         """Return the images of all occurrences: the members of a set are the leaves below it."""
-        names = original.vocabulary.names
-        group = np.array([self._group_of.get(name, -1) for name in names], dtype=np.int64)
-        found = group[original.items] if len(names) else group
+        found = self._groups_of(original)[original.items]
         counts = np.bincount(found[found >= 0], minlength=len(self.groups))
         return Images(
             leaves=self.sizes,
@@ -344,9 +335,7 @@ class SetGeneralizedRelease(ItemRows):
         return float(len(self.holders(shown)) / np.prod(self.sizes[shown], dtype=np.float64))
 
     def sample_world(
-        self,
-        rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Draw one original that the release allows; records come in the release's order.
 
@@ -360,19 +349,15 @@ class SetGeneralizedRelease(ItemRows):
         return TransactionTable.from_csr(self.offsets, drawn, names)
 
     def is_consistent_with(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        if not fits_key(self, original, key):
-            return False
-        number = np.array(
-            [self._group_of.get(name, -1) for name in original.vocabulary.names], dtype=np.int32
-        )
-        offsets, items = _replaced(original.take(key.records), number)
-        return np.array_equal(offsets, self.offsets) and np.array_equal(items, self.items)
+        return self.is_recoded(original, key, self._groups_of(original))
+
+    def _groups_of(self, original: TransactionTable) -> Int32Array:
+        """Return for each item of a table the generalized item it is a member of, or -1."""
+        names = original.vocabulary.names
+        return np.array([self._group_of.get(name, -1) for name in names], dtype=np.int32)
 
     def _shown(self, items: Iterable[str]) -> list[int]:
         """Return for each distinct item that is a member of something, of what."""
@@ -384,26 +369,16 @@ class SetGeneralizedRelease(ItemRows):
 
     def content(self) -> Content:
         """Return what the release shows of its items."""
-        if len(self) and not len(self.items):
-            return Content(NOTHING, bare=True)
         if len(self.vocabulary) == 1 and not self.is_trivial[0]:
             return Content(
                 "This release shows only which records have an item of one large set: all "
                 f"{plural(int(self.sizes[0]), 'item')} that it names are published as that set.",
                 bare=True,
             )
-        return Content()
+        return super().content()
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
-        found = Occurrences.of(original, key)
         groups = [self.group_of(name) for name in found.names]
         return GlobalRecoding(
             found=found,
@@ -412,8 +387,7 @@ class SetGeneralizedRelease(ItemRows):
                 [g is not None and bool(self.is_trivial[g]) for g in groups], dtype=bool
             ),
             wider=("group of items", "groups of items"),
-            emptied=count_emptied(self.offsets, original),
-            total=len(original),
+            emptied=count_emptied(self.offsets, found.original),
             k=k,
         ).account()
 
@@ -446,26 +420,24 @@ class SetGeneralizedRelease(ItemRows):
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""
         terms = [
-            Term(
-                name,
-                "item" if len(members) == 1 else "set of items",
-                "itself" if len(members) == 1 else f"one or more of: {'; '.join(members)}",
-                n,
-                n,
+            term
+            if len(members) == 1
+            else term._replace(
+                kind="set of items", stands_for=f"one or more of: {'; '.join(members)}"
             )
-            for (name, n), members in zip(item_supports(self), self.groups, strict=True)
+            for term, members in zip(self.terms(), self.groups, strict=True)
         ]
         most = max(range(len(terms)), key=lambda place: (terms[place].least, -place), default=None)
         asked = [] if most is None else [self.groups[most][0]]
-        return Export(
+        return export_records(
+            self,
+            self.labelled_rows,
+            terms,
             meaning="Each record is one person's set of terms. A term in brackets, such as (A, B), "
             "is a set of items: the person held one or more of them, and the data does not say "
             "which. A term without brackets is an item as it was. Items that stand in no term were "
             "removed from every record, or never occurred.",
-            tables=(record_table(self.to_frame()),),
-            terms=tuple(terms),
-            unit="records",
-            example=Example(rows_example(self.to_rows(), terms), ask_example(self, asked)),
+            asked=asked,
         )
 
 
@@ -518,24 +490,7 @@ def publish_sets(
     place = np.full(table.n_items, -1, dtype=np.int32)
     for group, name in enumerate(names):
         place[labels[name]] = group
-    offsets, items = _replaced(table, place)
-    order = canonical_order(offsets, items)
-    row_offsets, row_items = take_rows(offsets, items, order)
-    release = SetGeneralizedRelease(
-        vocabulary=Vocabulary(names=names), offsets=row_offsets, items=row_items
-    )
-    return release, Key(records=order)
-
-
-def _replaced(table: TransactionTable, number: Int32Array) -> tuple[Int64Array, Int32Array]:
-    """Return the rows with numbers for items, sorted and once each; -1 is left out."""
-    found = number[table.items]
-    stays = found >= 0
-    cut = kept_offsets(table.offsets, stays)
-    width = np.int64(number.max(initial=0)) + 1
-    keys = np.repeat(np.arange(len(table), dtype=np.int64) * width, np.diff(cut)) + found[stays]
-    keys.sort()
-    return distinct_in_rows(cut, (keys % width).astype(np.int32))
+    return SetGeneralizedRelease.of_recoded(table, place, names)
 
 
 def _one_of(members: Sequence[str]) -> str:

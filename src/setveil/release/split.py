@@ -20,29 +20,21 @@ from setveil.release.account import (
 )
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
 from setveil.release.export import (
-    Example,
     Export,
-    Term,
-    ask_example,
-    commonest_terms,
-    item_supports,
-    record_table,
-    rows_example,
+    export_records,
 )
-from setveil.release.item_rows import ItemRows
-from setveil.release.suppressed import SuppressedRelease
+from setveil.release.suppressed import ReadableRows, SuppressedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from setveil.core.arrays import Int64Array
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.release.views import Images, PublishedRows
+    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SplitRelease(ItemRows):
+class SplitRelease(ReadableRows):
     """Published profiles, each a set of items that is all or part of one person's.
 
     A person's profiles have no item in common, and together they hold all items of the person
@@ -83,22 +75,6 @@ class SplitRelease(ItemRows):
     def people(self) -> int:
         """Refuse: how many people there are is not said."""
         raise NotApplicable("a published profile is a part of a record")
-
-    def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
-    ) -> Images:
-        """Return the images of all occurrences: what is published is as it was."""
-        return self.legible.images(original, key, taxonomy)
-
-    def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> TransactionTable:
-        """Return the profiles: what one shows, one person holds."""
-        return self.to_table()
-
-    def leaves_published(self) -> Int64Array:
-        """Return 1 for each published item: it stands for itself."""
-        return self.legible.leaves_published()
 
     def item_chance(
         self, item: str, known: Iterable[str] = (), taxonomy: Taxonomy | None = None
@@ -152,23 +128,12 @@ class SplitRelease(ItemRows):
         """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
         return float(self.legible.support_bounds(itemset).low)
 
-    def sample_world(
-        self,
-        rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,
-    ) -> TransactionTable:
-        """Return the profiles as they are: every one a person of its own."""
-        return self.to_table()
-
     def may_come_from(self, original: TransactionTable) -> bool:
         """Return True: a record may become several."""
         return True
 
     def is_consistent_with(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, whose records' parts `key` names, could have given this."""
         if not fits_key(self, original, key):
@@ -190,27 +155,16 @@ class SplitRelease(ItemRows):
 
     # --- its words -----------------------------------------------------------------------------
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
-        found = Occurrences.of(original, key)
-        shown = np.array([name in self.vocabulary for name in found.names], dtype=bool)
+        shown = found.among(self.vocabulary)
         count, removed = int(np.count_nonzero(shown)), int(np.count_nonzero(~shown))
         end = f"; removes {number(removed)} of {plural(len(shown), 'item')}." if removed else "."
-        return Account(
-            names=found.names,
-            records=found.records,
-            kept=found.records * shown,
-            coarser=np.zeros_like(found.records),
-            gone=found.records * ~shown,
+        return found.account(
+            kept=shown,
+            gone=~shown,
             became=tuple("stays as it is" if each else "removed" for each in shown.tolist()),
-            headline=f"Splits {plural(len(original), 'record')} into "
+            headline=f"Splits {plural(len(found.original), 'record')} into "
             f"{plural(len(self), 'profile')} by topic and hides which profiles belong to one "
             f"person{end}",
             stays=items_that_stay(found, shown),
@@ -230,21 +184,17 @@ class SplitRelease(ItemRows):
 
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""
-        terms = [Term(name, "item", "itself", n, n) for name, n in item_supports(self)]
-        return Export(
+        return export_records(
+            self,
+            self.labelled_rows,
+            self.terms(),
             meaning="Each record is a profile: all or a part of one person's items. A person may "
             "have several profiles, which have no item in common, and the data does not say which "
             "profiles "
             "belong together. Counts of one item are counts of people; counts of several items are "
             "lower bounds.",
-            tables=(
-                record_table(self.to_frame(), "Number of a profile, from 0, sorted by content."),
-            ),
-            terms=tuple(terms),
             unit="profiles",
-            example=Example(
-                rows_example(self.to_rows(), terms), ask_example(self, commonest_terms(terms))
-            ),
+            record="Number of a profile, from 0, sorted by content.",
         )
 
 

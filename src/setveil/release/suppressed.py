@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, occurring
+from setveil.core.arrays import Int64Array, occurring
 from setveil.core.errors import ParameterError
-from setveil.core.table import TransactionTable, Vocabulary, canonical_order, take_rows
 from setveil.release.account import Account, GlobalRecoding, Occurrences, count_emptied
-from setveil.release.base import Bounds, Key, Matches, fits_key
+from setveil.release.base import Bounds, Key, Matches
 from setveil.release.export import (
-    Example,
     Export,
-    Term,
-    ask_example,
-    commonest_terms,
-    item_supports,
-    record_table,
-    rows_example,
+    export_records,
 )
 from setveil.release.item_rows import ItemRows
 from setveil.release.views import Images, ShownClasses, leaf_rows
@@ -30,6 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
 
 
@@ -53,6 +47,7 @@ class SuppressedRelease(ItemRows):
 
     Examples
     --------
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu"], ["flu", "hiv"], ["gout"]])
     >>> release, key = publish_suppressed(table, [True, True, False])
     >>> release.to_rows(), key.records.tolist()
@@ -84,34 +79,11 @@ class SuppressedRelease(ItemRows):
         records, complete = self._holders(itemset)
         return Bounds(low=len(records) if complete else 0, high=len(records))
 
-    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
-        """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
-        return float(self.support_bounds(itemset, taxonomy).low)
-
-    def sample_world(
-        self,
-        rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,
-    ) -> TransactionTable:
-        """Return the published records as they are: nothing is invented for removed items."""
-        return self.to_table()
-
     def is_consistent_with(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        if not fits_key(self, original, key):
-            return False
-        kept = np.array([name in self.vocabulary for name in original.vocabulary.names], dtype=bool)
-        offsets, items, names = _stripped(original.take(key.records), kept)
-        return (
-            names == self.vocabulary.names
-            and np.array_equal(offsets, self.offsets)
-            and np.array_equal(items, self.items)
-        )
+        return self.is_recoded(original, key, self.vocabulary.numbers(original.vocabulary.names))
 
     # --- what became of the items ---------------------------------------------------------------
 
@@ -121,8 +93,8 @@ class SuppressedRelease(ItemRows):
         """Return the images of all occurrences: what is published is as it was."""
         kept = len(self.items)
         if len(self) == len(original):  # counts an item that a record holds twice twice
-            stays = np.array([name in self.vocabulary for name in original.vocabulary.names])
-            kept = int(stays[original.items].sum()) if len(original.items) else 0
+            stays = self.vocabulary.numbers(original.vocabulary.names) >= 0
+            kept = int(stays[original.items].sum())
         return Images.unchanged(kept, original)
 
     def certain_table(
@@ -163,43 +135,53 @@ class SuppressedRelease(ItemRows):
 
     # --- its words -----------------------------------------------------------------------------
 
-    def account(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
-        *,
-        k: int | None = None,
-    ) -> Account:
+    def account_for(self, found: Occurrences, taxonomy: Taxonomy | None, k: int | None) -> Account:
         """Return what became of every original item, for the owner."""
-        found = Occurrences.of(original, key)
-        exact = np.array([name in self.vocabulary for name in found.names], dtype=bool)
         return GlobalRecoding(
             found=found,
-            shown=tuple(
-                name if same else "" for name, same in zip(found.names, exact, strict=True)
-            ),
-            exact=exact,
-            emptied=count_emptied(self.offsets, original),
-            total=len(original),
+            shown=tuple(name if name in self.vocabulary else "" for name in found.names),
+            exact=found.among(self.vocabulary),
+            emptied=count_emptied(self.offsets, found.original),
             k=k,
         ).account()
 
     def export(self) -> Export:
         """Return the release as plain tables with their dictionary and an example."""
-        terms = [Term(name, "item", "itself", n, n) for name, n in item_supports(self)]
-        return Export(
+        return export_records(
+            self,
+            self.labelled_rows,
+            self.terms(),
             meaning="Each record is one person's set of items. An item that this data shows was "
             "never "
             "removed: it stands in exactly the records that held it, so counts of shown items are "
             "exact. Other items were removed from every record, or never occurred.",
-            tables=(record_table(self.to_frame()),),
-            terms=tuple(terms),
-            unit="records",
-            example=Example(
-                rows_example(self.to_rows(), terms), ask_example(self, commonest_terms(terms))
-            ),
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReadableRows(ItemRows):
+    """Records of which a suppressed release shows what can be read: all items, or some."""
+
+    @property
+    def legible(self) -> SuppressedRelease:
+        """The records as they look to somebody who passes over what cannot be read."""
+        raise NotImplementedError
+
+    def images(
+        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+    ) -> Images:
+        """Return the images of all occurrences; what cannot be read has none."""
+        return self.legible.images(original, key, taxonomy)
+
+    def certain_table(
+        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return what can be read: all of it is certain."""
+        return self.legible.to_table()
+
+    def leaves_published(self) -> Int64Array:
+        """Return 1 for each item that can be read: it stands for itself."""
+        return self.legible.leaves_published()
 
 
 def publish_suppressed(
@@ -224,6 +206,7 @@ def publish_suppressed(
 
     Examples
     --------
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["a", "b"], ["b", "c"], ["c"]])
     >>> release, key = publish_suppressed(table, [False, True, True])
     >>> release.to_rows(), key.records.tolist()
@@ -237,24 +220,10 @@ def publish_suppressed(
             f"keep has the type {kept.dtype} and the shape {kept.shape}",
             fix=f"say true or false for each of the {table.n_items} items of the vocabulary",
         )
-    offsets, items, names = _stripped(table, kept)
-    order = canonical_order(offsets, items)
-    row_offsets, row_items = take_rows(offsets, items, order)
-    release = SuppressedRelease(
-        vocabulary=Vocabulary(names=names), offsets=row_offsets, items=row_items
-    )
-    return release, Key(records=order)
-
-
-def _stripped(
-    table: TransactionTable, kept: npt.NDArray[np.bool_]
-) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
-    """Return the rows with the kept items only, once each, over the names that occur in them."""
-    stays = kept[table.items]
-    cut = kept_offsets(table.offsets, stays)
-    offsets, numbers = distinct_in_rows(cut, table.items[stays])
+    used = occurring(table.items)
+    shown = used[kept[used]]
     # The vocabulary is sorted, so numbers by rank are again numbers of a sorted vocabulary.
-    used = occurring(numbers)
-    place = np.zeros(table.n_items, dtype=np.int32)
-    place[used] = np.arange(len(used))
-    return offsets, place[numbers], tuple(table.vocabulary[i] for i in used.tolist())
+    place = np.full(table.n_items, -1, dtype=np.int32)
+    place[shown] = np.arange(len(shown))
+    names = [table.vocabulary[i] for i in shown.tolist()]
+    return SuppressedRelease.of_recoded(table, place, names)

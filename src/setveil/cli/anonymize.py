@@ -12,6 +12,7 @@ from setveil.cli.options import (
     EngineOption,
     SeedOption,
     TreeOptions,
+    argument,
     check_engine,
     command_of,
     expand_options,
@@ -22,6 +23,7 @@ from setveil.cli.options import (
     must_not_be_read,
     note_added_leaves,
     only_one_stdin,
+    option,
     read_taxonomy,
     tell_missing,
     warn_of_formulas,
@@ -151,13 +153,8 @@ def run(  # one parameter per option of the command line
     entry: "Entry",
     params: Mapping[str, Any],
     *,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Records to anonymize; - reads stdin.")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="RELEASE", help="Directory for the release."),
-    ],
+    data: str = argument("DATA", "Records to anonymize; - reads stdin."),
+    out: Path = option(..., "Directory for the release.", "--out", "-o", metavar="RELEASE"),
     tree: TreeOptions,
     sensitive: SensitiveOption = None,
     sensitive_share: ShareOption = None,
@@ -165,27 +162,20 @@ def run(  # one parameter per option of the command line
     variants: VariantsOption = "error",
     privacy: PrivacyOption = None,
     utility: UtilityOption = ANYTHING,
-    key: Annotated[
-        Path | None,
-        typer.Option("--key", metavar="KEY", help="File for the private key (only you read it)."),
-    ] = None,
+    key: Path | None = option(None, "File for the private key (only you read it).", metavar="KEY"),
     reading: Reading,
     allow_identifiers: AllowOption = False,
-    release_format: Annotated[
-        Literal["parquet", "jsonl", "csv"],
-        typer.Option("--release-format", help="Format of the published data file."),
-    ] = "parquet",
+    release_format: Literal["parquet", "jsonl", "csv"] = option(
+        "parquet", "Format of the published data file."
+    ),
     engine: EngineOption = "local",
-    secret_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--secret-file",
-            metavar="FILE",
-            help="Secret of a method that encodes items, at least 16 bytes; drawn if not given.",
-        ),
-    ] = None,
+    secret_file: Path | None = option(
+        None,
+        "Secret of a method that encodes items, at least 16 bytes; drawn if not given.",
+        metavar="FILE",
+    ),
     seed: SeedOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace RELEASE and KEY.")] = False,
+    force: bool = option(False, "Replace RELEASE and KEY."),
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -13,12 +13,14 @@ from setveil.cli.options import (
     STDOUT,
     PlaceOption,
     SeedOption,
+    argument,
     check_output,
     check_place,
     command_of,
     expand_options,
     find_spark,
     group_of,
+    option,
     release_directory,
 )
 from setveil.cli.output import (
@@ -107,51 +109,35 @@ def run(  # one parameter per option of the command line
     entry: "Entry",
     params: Mapping[str, Any],
     *,
-    release: Annotated[
-        str, typer.Argument(metavar="RELEASE", help="Directory that `setveil anonymize` wrote.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="GUESS", help="File for the guess.")],
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            "--reference",
-            metavar="DATA",
-            help="Records like the originals that the adversary can read; - reads stdin.",
-        ),
-    ] = None,
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            "--candidates",
-            metavar="DATA",
-            help="Public records, some of which may be the originals; - reads stdin.",
-        ),
-    ] = None,
-    relatedness: Annotated[
-        str | None,
-        typer.Option(
-            "--relatedness",
-            metavar="SPEC",
-            help="How far apart terms are: corpus:INDEX, glove:FILE, wordnet, web:CONFIG, "
-            "or a weighted sum of these.",
-        ),
-    ] = None,
+    release: str = argument("RELEASE", "Directory that `setveil anonymize` wrote."),
+    out: Path = option(..., "File for the guess.", "--out", "-o", metavar="GUESS"),
+    reference: str | None = option(
+        None,
+        "Records like the originals that the adversary can read; - reads stdin.",
+        metavar="DATA",
+    ),
+    candidates: str | None = option(
+        None, "Public records, some of which may be the originals; - reads stdin.", metavar="DATA"
+    ),
+    relatedness: str | None = option(
+        None,
+        "How far apart terms are: corpus:INDEX, glove:FILE, wordnet, web:CONFIG, "
+        "or a weighted sum of these.",
+        metavar="SPEC",
+    ),
     targets: TargetsOption = None,
     second: SecondOption = None,
     original: OriginalOptions,
-    explain: Annotated[
-        int | None,
-        typer.Option(
-            "--explain",
-            metavar="RECORD",
-            help="Say for a record of the release, counted from 1, what spoke against each "
-            "member that was eliminated from it.",
-        ),
-    ] = None,
+    explain: int | None = option(
+        None,
+        "Say for a record of the release, counted from 1, what spoke against each "
+        "member that was eliminated from it.",
+        metavar="RECORD",
+    ),
     reading: Reading,
     seed: SeedOption = None,
     engine: PlaceOption = "local",
-    force: Annotated[bool, typer.Option("--force", help="Replace GUESS.")] = False,
+    force: bool = option(False, "Replace GUESS."),
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:

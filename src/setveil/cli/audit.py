@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -15,11 +15,13 @@ from setveil.cli.options import (
     MOST_WORKERS,
     SeedOption,
     TaxonomyOption,
+    argument,
     check_place,
     expand_options,
     find_spark,
     only_one_stdin,
     option,
+    option_group,
     read_taxonomy,
     tell_missing,
     warn_of_published_formulas,
@@ -65,70 +67,92 @@ OutOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_group
 class AuditSettings:
     """The options of `audit` and `harden`, in the order of the help; None where not given."""
 
-    # fmt: off
     taxonomy: TaxonomyOption = None
-    missing: Annotated[str | None, option(
-        "--missing", "<error|drop|nearest|attach-to-root>", MISSING_HELP)] = None
-    parents: Annotated[str | None, option("--parents", "<error|first>",
-        "What to do with a node that has several parents.")] = None
+    missing: str | None = option(None, MISSING_HELP, metavar="<error|drop|nearest|attach-to-root>")
+    parents: str | None = option(
+        None, "What to do with a node that has several parents.", metavar="<error|first>"
+    )
     sensitive: SensitiveOption = None
     sensitive_share: ShareOption = None
-    variants: Annotated[str | None, option(
-        "--variants", "<error|include|distinct>", VARIANTS_HELP)] = None
-    target: Annotated[str | None, option("--target", "SHARE",
+    variants: str | None = option(None, VARIANTS_HELP, metavar="<error|include|distinct>")
+    target: str | None = option(
+        None,
         "Largest gain of an attack that is acceptable: 0 is guessing, 1 everything; 0.1 by "
-        "default. One risk can have its own, as in 0.1,inference=0.05.")] = None
-    max_loss: Annotated[float | None, option("--max-loss", "SHARE",
+        "default. One risk can have its own, as in 0.1,inference=0.05.",
+        metavar="SHARE",
+    )
+    max_loss: float | None = option(
+        None,
         "Largest average error of counts for the answer 'publish'; above it the answer is "
-        "'publish with care'; 0.25 by default.")] = None
-    min_k: Annotated[int | None, option("--min-k", "K",
+        "'publish with care'; 0.25 by default.",
+        metavar="SHARE",
+    )
+    min_k: int | None = option(
+        None,
         "Number of people among whom each one must be hidden; 5 by default. Smaller groups are "
-        "tried only where --methods names them.", min=1)] = None
-    methods: Annotated[str | None, option("--methods", "LIST",
+        "tried only where --methods names them.",
+        metavar="K",
+        min=1,
+    )
+    methods: str | None = option(
+        None,
         "Methods to try, separated by commas; with parameters as in gather:k=5 when separated by "
-        "semicolons; all for every one that applies.")] = None
-    attacks: Annotated[str | None, option("--attacks", "LIST",
-        "Attacks to try, separated by commas, or all; by default the strongest of each kind."
-    )] = None
-    relatedness: Annotated[list[str] | None, option("--relatedness", "SPEC",
+        "semicolons; all for every one that applies.",
+        metavar="LIST",
+    )
+    attacks: str | None = option(
+        None,
+        "Attacks to try, separated by commas, or all; by default the strongest of each kind.",
+        metavar="LIST",
+    )
+    relatedness: list[str] | None = option(
+        None,
         "What adversaries know of how words are related, as for `setveil attack`; may be given "
-        "several times.")] = None
-    known: Annotated[str | None, option("--known", "LIST",
-        "How many items of a person adversaries know who look for that person; 1,2,3 by default."
-    )] = None
-    workload: Annotated[str | None, option("--workload", "FILE",
+        "several times.",
+        metavar="SPEC",
+    )
+    known: str | None = option(
+        None,
+        "How many items of a person adversaries know who look for that person; 1,2,3 by default.",
+        metavar="LIST",
+    )
+    workload: str | None = option(
+        None,
         "Sets of items that recipients will count, one per line: the report says how far off each "
-        "count is.")] = None
-    budget: Annotated[str | None, option("--budget", "TIME",
-        "Time for everything, report included: 90s, 30m, 2h.")] = None
-    memory: Annotated[str | None, option("--memory", "SIZE",
-        "Memory for all processes together: 500M, 2G.")] = None
-    workers: Annotated[int | None, option("--workers", "N",
+        "count is.",
+        metavar="FILE",
+    )
+    budget: str | None = option(
+        None, "Time for everything, report included: 90s, 30m, 2h.", metavar="TIME"
+    )
+    memory: str | None = option(
+        None, "Memory for all processes together: 500M, 2G.", metavar="SIZE"
+    )
+    workers: int | None = option(
+        None,
         "Processes; 0 for none beside this one, unless --budget or --memory need one that can be "
-        "stopped.", min=0, max=MOST_WORKERS)] = None
-    engine: Annotated[str | None, option("--engine", "ENGINE",
-        "What makes the runs: local (processes of this machine), spark or spark://host:port."
-    )] = None
-    title: Annotated[str | None, option("--title", "TEXT",
-        "What the report calls the data.")] = None
-    description: Annotated[str | None, option("--description", "TEXT",
-        "A sentence about it, for the report.")] = None
-    # fmt: on
+        "stopped.",
+        metavar="N",
+        min=0,
+        max=MOST_WORKERS,
+    )
+    engine: str | None = option(
+        None,
+        "What makes the runs: local (processes of this machine), spark or spark://host:port.",
+        metavar="ENGINE",
+    )
+    title: str | None = option(None, "What the report calls the data.", metavar="TEXT")
+    description: str | None = option(None, "A sentence about it, for the report.", metavar="TEXT")
 
 
 @expand_options
 def audit(
     *,
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA", help="Records to audit (- reads stdin), or a file audit.toml."
-        ),
-    ],
+    data: str = argument("DATA", "Records to audit (- reads stdin), or a file audit.toml."),
     out: OutOption,
     settings: AuditSettings,
     reading: Reading,
@@ -416,28 +440,17 @@ BUDGET = 30 * 60.0
 @expand_options
 def harden(
     *,
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA", help="Records to publish (- reads stdin), or a file audit.toml."
-        ),
-    ],
+    data: str = argument("DATA", "Records to publish (- reads stdin), or a file audit.toml."),
     out: OutOption,
-    methods: Annotated[
-        str | None,
-        option(
-            "--methods",
-            "LIST",
-            "Methods to make stronger, separated by commas; with parameters that stay as they "
-            "are, as in disassociate:m=2, when separated by semicolons.",
-        ),
-    ] = None,
-    each: Annotated[
-        bool,
-        typer.Option(
-            "--each", help="Search every method to its end, even where another already loses less."
-        ),
-    ] = False,
+    methods: str | None = option(
+        None,
+        "Methods to make stronger, separated by commas; with parameters that stay as they "
+        "are, as in disassociate:m=2, when separated by semicolons.",
+        metavar="LIST",
+    ),
+    each: bool = option(
+        False, "Search every method to its end, even where another already loses less."
+    ),
     settings: AuditSettings,
     reading: Reading,
     allow_identifiers: AllowOption = False,

@@ -1,11 +1,10 @@
 """``setveil demo``: the audit of an invented clinic, with the settings of any other file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from setveil.cli.audit import tell, tell_progress
+from setveil.cli.options import expand_options, option
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -21,24 +20,14 @@ if TYPE_CHECKING:
 SEED = 1
 
 
+@expand_options
 def demo(
     *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Where everything is written.")
-    ] = Path("setveil-demo"),
-    records: Annotated[
-        int,
-        typer.Option(
-            "--records",
-            metavar="N",
-            min=20,
-            max=1_000_000,
-            help="How many patients to invent.",
-        ),
-    ] = 2000,
-    data_only: Annotated[
-        bool, typer.Option("--data-only", help="Write the invented records, and stop.")
-    ] = False,
+    out: Path = option(
+        Path("setveil-demo"), "Where everything is written.", "--out", "-o", metavar="DIR"
+    ),
+    records: int = option(2000, "How many patients to invent.", metavar="N", min=20, max=1_000_000),
+    data_only: bool = option(False, "Write the invented records, and stop."),
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:

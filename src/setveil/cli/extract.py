@@ -1,15 +1,16 @@
 """``setveil extract``: documents and query logs to records."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from setveil.cli.options import (
     MOST_WORKERS,
     STDOUT,
     ForceDataOption,
     OutDataOption,
+    argument,
+    expand_options,
     must_be_writable,
+    option,
     write_table,
 )
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table, say
@@ -21,102 +22,49 @@ if TYPE_CHECKING:
     from setveil.text.query_log import QueryReport
 
 
+@expand_options
 def extract(
     *,
-    texts: Annotated[
-        list[str],
-        typer.Argument(metavar="TEXTS", help="Folder, text file, JSON lines, table, or logs."),
-    ],
+    texts: list[str] = argument("TEXTS", "Folder, text file, JSON lines, table, or logs."),
     out: OutDataOption,
-    kind: Annotated[
-        Literal["documents", "queries"], typer.Option("--kind", help="What TEXTS holds.")
-    ] = "documents",
-    items: Annotated[
-        Literal["noun-phrases", "nouns", "tokens", "queries"],
-        typer.Option("--as", help="What becomes an item; queries stay whole as queries."),
-    ] = "noun-phrases",
-    format: Annotated[
-        Literal["text", "jsonl", "csv"] | None,
-        typer.Option("--format", help="Format of documents; guessed when not given."),
-    ] = None,
-    text_field: Annotated[
-        str | None,
-        typer.Option("--text-field", metavar="NAME", help="Field or column that holds the text."),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option("--delimiter", metavar="TEXT", help="What separates columns; also tab."),
-    ] = None,
-    header_pattern: Annotated[
-        str | None,
-        typer.Option(
-            "--header-pattern", metavar="REGEX", help="Cut a text up to the end of its first match."
-        ),
-    ] = None,
-    footer_pattern: Annotated[
-        str | None,
-        typer.Option(
-            "--footer-pattern", metavar="REGEX", help="Cut a text from its last match on."
-        ),
-    ] = None,
-    stop_words: Annotated[
-        str | None,
-        typer.Option("--stop-words", metavar="FILE", help="More words to leave out, one a line."),
-    ] = None,
-    tagger: Annotated[
-        str | None,
-        typer.Option("--tagger", metavar="MODEL", help="A spaCy model that you have."),
-    ] = None,
-    keep_order: Annotated[
-        bool, typer.Option("--keep-order", help="Write records in the order of the documents.")
-    ] = False,
-    on_error: Annotated[
-        Literal["stop", "skip"],
-        typer.Option("--on-error", help="Stop at a malformed line, or skip and list it."),
-    ] = "stop",
-    user: Annotated[
-        str | None, typer.Option("--user-column", metavar="NAME", help="Column of who asked.")
-    ] = None,
-    query: Annotated[
-        str | None, typer.Option("--query-column", metavar="NAME", help="Column of the queries.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option("--time-column", metavar="NAME", help="Column of when.")
-    ] = None,
-    per: Annotated[
-        Literal["user", "session", "query"] | None,
-        typer.Option("--per", help="What of a log becomes a record; a user if not given."),
-    ] = None,
-    gap_minutes: Annotated[
-        float | None,
-        typer.Option("--gap-minutes", metavar="N", help="Pause that ends a session; 30."),
-    ] = None,
-    short: Annotated[
-        int | None,
-        typer.Option("--short", metavar="N", min=0, help="Words of a query that stays whole; 2."),
-    ] = None,
-    words: Annotated[
-        str | None,
-        typer.Option("--words", metavar="FILE", help="Keep only these items, one a line."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            metavar="N",
-            min=1,
-            max=MOST_WORKERS,
-            help="Processes; one per core if not given.",
-        ),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="FORMAT",
-            help="basket, long, one-hot, jsonl or spmf; by the ending of OUT when not given.",
-        ),
-    ] = None,
+    kind: Literal["documents", "queries"] = option("documents", "What TEXTS holds."),
+    items: Literal["noun-phrases", "nouns", "tokens", "queries"] = option(
+        "noun-phrases", "What becomes an item; queries stay whole as queries.", "--as"
+    ),
+    format: Literal["text", "jsonl", "csv"] | None = option(
+        None, "Format of documents; guessed when not given."
+    ),
+    text_field: str | None = option(None, "Field or column that holds the text.", metavar="NAME"),
+    delimiter: str | None = option(None, "What separates columns; also tab.", metavar="TEXT"),
+    header_pattern: str | None = option(
+        None, "Cut a text up to the end of its first match.", metavar="REGEX"
+    ),
+    footer_pattern: str | None = option(
+        None, "Cut a text from its last match on.", metavar="REGEX"
+    ),
+    stop_words: str | None = option(None, "More words to leave out, one a line.", metavar="FILE"),
+    tagger: str | None = option(None, "A spaCy model that you have.", metavar="MODEL"),
+    keep_order: bool = option(False, "Write records in the order of the documents."),
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "Stop at a malformed line, or skip and list it."
+    ),
+    user: str | None = option(None, "Column of who asked.", "--user-column", metavar="NAME"),
+    query: str | None = option(None, "Column of the queries.", "--query-column", metavar="NAME"),
+    time: str | None = option(None, "Column of when.", "--time-column", metavar="NAME"),
+    per: Literal["user", "session", "query"] | None = option(
+        None, "What of a log becomes a record; a user if not given."
+    ),
+    gap_minutes: float | None = option(None, "Pause that ends a session; 30.", metavar="N"),
+    short: int | None = option(None, "Words of a query that stays whole; 2.", metavar="N", min=0),
+    words: str | None = option(None, "Keep only these items, one a line.", metavar="FILE"),
+    workers: int | None = option(
+        None, "Processes; one per core if not given.", metavar="N", min=1, max=MOST_WORKERS
+    ),
+    to: str | None = option(
+        None,
+        "basket, long, one-hot, jsonl or spmf; by the ending of OUT when not given.",
+        metavar="FORMAT",
+    ),
     force: ForceDataOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,

@@ -1,11 +1,18 @@
 """``setveil index``: counts of words over a corpus, on disk."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
-from setveil.cli.options import PlaceOption, check_place, find_spark, must_be_free, only_one_stdin
+from setveil.cli.options import (
+    PlaceOption,
+    argument,
+    check_place,
+    expand_options,
+    find_spark,
+    must_be_free,
+    only_one_stdin,
+    option,
+)
 from setveil.cli.output import (
     JsonOption,
     Progress,
@@ -21,35 +28,22 @@ if TYPE_CHECKING:
     from setveil.text.documents import Documents
 
 
+@expand_options
 def index(
     *,
-    corpus: Annotated[
-        list[str],
-        typer.Argument(metavar="CORPUS", help="Folders, text files, JSON lines or tables."),
-    ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="INDEX", help="File to write.")],
-    format: Annotated[
-        Literal["text", "jsonl", "csv"] | None,
-        typer.Option("--format", help="Format of documents; guessed when not given."),
-    ] = None,
-    text_field: Annotated[
-        str | None,
-        typer.Option("--text-field", metavar="NAME", help="Field or column that holds the text."),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option("--delimiter", metavar="TEXT", help="What separates columns; also tab."),
-    ] = None,
-    on_error: Annotated[
-        Literal["stop", "skip"],
-        typer.Option("--on-error", help="Stop at a malformed line, or skip and list it."),
-    ] = "stop",
-    as_written: Annotated[
-        bool,
-        typer.Option("--as-written", help="Keep plurals apart, as for other languages."),
-    ] = False,
+    corpus: list[str] = argument("CORPUS", "Folders, text files, JSON lines or tables."),
+    out: Path = option(..., "File to write.", "-o", "--out", metavar="INDEX"),
+    format: Literal["text", "jsonl", "csv"] | None = option(
+        None, "Format of documents; guessed when not given."
+    ),
+    text_field: str | None = option(None, "Field or column that holds the text.", metavar="NAME"),
+    delimiter: str | None = option(None, "What separates columns; also tab.", metavar="TEXT"),
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "Stop at a malformed line, or skip and list it."
+    ),
+    as_written: bool = option(False, "Keep plurals apart, as for other languages."),
     engine: PlaceOption = "local",
-    force: Annotated[bool, typer.Option("--force", help="Replace INDEX.")] = False,
+    force: bool = option(False, "Replace INDEX."),
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -1,11 +1,9 @@
 """``setveil inspect``: how a data file is read, what it holds, how easily it gives people away."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from setveil.cli.options import SeedOption, expand_options, must_be_free
+from setveil.cli.options import SeedOption, argument, expand_options, must_be_free, option
 from setveil.cli.output import JsonOption, Progress, QuietOption, echo, emit, print_table
 from setveil.cli.reading import Reading, identity_sentence
 
@@ -23,23 +21,14 @@ FIRST = 3
 @expand_options
 def inspect(
     *,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="File of records; - reads the standard input.")
-    ],
-    m: Annotated[
-        int, typer.Option("--m", min=0, help="Greatest number of items an adversary knows.")
-    ] = 3,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Draws where a share must be estimated.")
-    ] = 1000,
+    data: str = argument("DATA", "File of records; - reads the standard input."),
+    m: int = option(3, "Greatest number of items an adversary knows.", min=0),
+    samples: int = option(1000, "Draws where a share must be estimated.", min=1),
     reading: Reading,
-    save_layout: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-layout", metavar="FILE", help="Write how DATA is laid out, for --layout."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of the layout.")] = False,
+    save_layout: Path | None = option(
+        None, "Write how DATA is laid out, for --layout.", metavar="FILE"
+    ),
+    force: bool = option(False, "Replace the file of the layout."),
     seed: SeedOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,

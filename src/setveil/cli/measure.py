@@ -1,17 +1,17 @@
 """``setveil measure``: what a release lost against the original."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from setveil.cli.options import (
     PlaceOption,
     SeedOption,
+    argument,
     check_place,
     expand_options,
     find_spark,
     only_one_stdin,
+    option,
     recall_missing,
     release_directory,
 )
@@ -82,32 +82,20 @@ IN_A_RECONSTRUCTION = {
 @expand_options
 def measure(
     *,
-    release: Annotated[
-        str, typer.Argument(metavar="RELEASE", help="Directory that `setveil anonymize` wrote.")
-    ],
-    original: Annotated[
-        str, typer.Option("--original", metavar="DATA", help="The original data; - reads stdin.")
-    ],
-    key: Annotated[
-        Path | None,
-        typer.Option("--key", metavar="KEY", help="The private key that --key wrote."),
-    ] = None,
-    guess: Annotated[
-        Path | None,
-        typer.Option("--guess", metavar="GUESS", help="Score what `setveil attack` wrote instead."),
-    ] = None,
-    by: Annotated[
-        Literal["item", "record"] | None,
-        typer.Option("--by", help="Score a guess for each generalized item, or each record."),
-    ] = None,
-    relatedness: Annotated[
-        str | None,
-        typer.Option(
-            "--relatedness",
-            metavar="SPEC",
-            help="How far apart terms are, for the word mover's distance of rebuilt records.",
-        ),
-    ] = None,
+    release: str = argument("RELEASE", "Directory that `setveil anonymize` wrote."),
+    original: str = option(..., "The original data; - reads stdin.", metavar="DATA"),
+    key: Path | None = option(None, "The private key that --key wrote.", metavar="KEY"),
+    guess: Path | None = option(
+        None, "Score what `setveil attack` wrote instead.", metavar="GUESS"
+    ),
+    by: Literal["item", "record"] | None = option(
+        None, "Score a guess for each generalized item, or each record."
+    ),
+    relatedness: str | None = option(
+        None,
+        "How far apart terms are, for the word mover's distance of rebuilt records.",
+        metavar="SPEC",
+    ),
     options: OriginalOptions,
     reading: Reading,
     seed: SeedOption = None,

@@ -1,9 +1,8 @@
 """``setveil methods``: what there is, with parameters and papers."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from setveil.cli.options import expand_options, option
 from setveil.cli.output import JsonOption, echo, emit
 from setveil.core.errors import ParameterError
 from setveil.core.params import in_json, params_of
@@ -15,12 +14,11 @@ if TYPE_CHECKING:
 NEEDS = {"taxonomy": "a taxonomy", "sensitive": "sensitive items"}
 
 
+@expand_options
 def methods(
     *,
     json: JsonOption = False,
-    bibtex: Annotated[
-        bool, typer.Option("--bibtex", help="Print the papers as BibTeX entries.")
-    ] = False,
+    bibtex: bool = option(False, "Print the papers as BibTeX entries."),
 ) -> None:
     """List the methods and guarantees with parameters and papers.
 

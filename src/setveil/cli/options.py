@@ -1,7 +1,9 @@
 """Options that several commands share: what they read, where they write, what runs the work.
 
-A group of options is a dataclass whose fields are the options. A command with a parameter of that
-class, decorated with :func:`expand_options`, has all of them and gets them as one value.
+An option is declared once, where its value is used: ``size: int = option(10, "How many.", min=1)``
+is ``--size`` of a command. A group of options is a class whose fields are declared in this way. A
+command with a parameter of that class has all of them and gets them as one value. Commands are
+decorated with :func:`expand_options`.
 """
 
 import inspect
@@ -12,7 +14,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, dataclass_transform
 
 import typer
 from typer.core import TyperGroup
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from setveil.engine.local import Engine
     from setveil.engine.spark import Spark
 
+
+Group = TypeVar("Group")
 
 STDIN = STDOUT = "-"
 PLAIN: dict[str, Any] = {
@@ -67,27 +71,75 @@ SeedOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeOptions:
-    """The tree of the items, and what to do with items and nodes that do not fit."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Declared:
+    """An option or argument: its default, and how typer is told about it."""
 
-    taxonomy: TaxonomyOption = None
-    missing: MissingOption = "error"
-    parents: ParentsOption = "error"
+    default: Any
+    kind: Callable[..., Any]
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+    def annotate(self, name: str, annotation: Any) -> Any:
+        """Return the annotation that typer reads; an option is called like its parameter."""
+        names = self.names or (f"--{name.replace('_', '-')}",)
+        if self.kind is typer.Argument:
+            names = ()
+        return Annotated[annotation, self.kind(*names, **self.settings)]
 
 
-def option(flag: str, metavar: str | None, text: str, **bounds: Any) -> Any:
-    """Return an option of a group; `bounds` are ``min`` and ``max``."""
-    return typer.Option(flag, metavar=metavar, help=text, **bounds)
+def option(default: Any, text: str, *names: str, **settings: Any) -> Any:
+    """Declare an option of a command or of a group of options.
+
+    Parameters
+    ----------
+    default
+        Its value where it is not given; ``...`` where it must be.
+    text
+        What the help says.
+    names
+        How it is written, where that is not the parameter's name.
+    settings
+        What typer takes: ``metavar``, ``min``, ``max`` and others.
+    """
+    return Declared(
+        default=default, kind=typer.Option, names=names, settings={"help": text, **settings}
+    )
+
+
+def argument(metavar: str, text: str, *, default: Any = ...) -> Any:
+    """Declare an argument of a command."""
+    settings = {"metavar": metavar, "help": text}
+    return Declared(default=default, kind=typer.Argument, names=(), settings=settings)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def option_group(group: type[Group]) -> type[Group]:
+    """Make a group of options of a class whose fields are declared by :func:`option`.
+
+    >>> @option_group
+    ... class Draw:
+    ...     size: int = option(10, "How many.", min=1)
+    >>> Draw(), Draw(size=3)
+    (Draw(size=10), Draw(size=3))
+    """
+    for name, annotation in inspect.get_annotations(group).items():
+        declared = vars(group).get(name)
+        if isinstance(declared, Declared):
+            group.__annotations__[name] = declared.annotate(name, annotation)
+            if declared.default is ...:
+                delattr(group, name)
+            else:
+                setattr(group, name, declared.default)
+    return dataclass(frozen=True, kw_only=True)(group)
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of each group of options in place of the group.
+    """Let typer see the options that a command declares, and the fields of each of its groups.
 
     A field that the command declares itself as well is left to the command.
 
-    >>> from dataclasses import dataclass
-    >>> @dataclass
+    >>> @option_group
     ... class Draw:
     ...     size: int
     ...     seed: int | None = None
@@ -100,25 +152,20 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     visits.csv Draw(size=3, seed=None)
     """
     own = list(inspect.signature(command).parameters.values())
-    declared = {parameter.name for parameter in own}
+    names = {parameter.name for parameter in own}
     groups: dict[str, tuple[Any, list[str]]] = {}
     parameters: list[inspect.Parameter] = []
     for parameter in own:
-        kind = parameter.annotation
-        if not (isinstance(kind, type) and is_dataclass(kind)):
+        kind, declared = parameter.annotation, parameter.default
+        if isinstance(kind, type) and is_dataclass(kind):
+            options = [each for each in fields(kind) if each.name not in names]
+            groups[parameter.name] = (kind, [each.name for each in options])
+            parameters += [_keyword(each.name, each.default, each.type) for each in options]
+        elif isinstance(declared, Declared):
+            annotation = declared.annotate(parameter.name, kind)
+            parameters.append(_keyword(parameter.name, declared.default, annotation))
+        else:
             parameters.append(parameter)
-            continue
-        options = [each for each in fields(kind) if each.name not in declared]
-        groups[parameter.name] = (kind, [each.name for each in options])
-        parameters += [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if each.default is MISSING else each.default,
-                annotation=each.type,
-            )
-            for each in options
-        ]
 
     @wraps(command)
     def expanded(*args: Any, **values: Any) -> None:
@@ -130,6 +177,25 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     # Required ones first, wherever their group stands.
     set_parameters(expanded, sorted(parameters, key=lambda each: each.default is not each.empty))
     return expanded
+
+
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    required = default is ... or default is MISSING
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if required else default,
+        annotation=annotation,
+    )
+
+
+@option_group
+class TreeOptions:
+    """The tree of the items, and what to do with items and nodes that do not fit."""
+
+    taxonomy: TaxonomyOption = None
+    missing: MissingOption = "error"
+    parents: ParentsOption = "error"
 
 
 def set_parameters(command: Any, parameters: "list[inspect.Parameter]") -> None:

@@ -1,12 +1,15 @@
 """``setveil publish``, ``report`` and ``export``: an audit or a release, written for readers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from setveil.cli.options import (
+    argument,
+    expand_options,
     must_be_free,
+    option,
     release_directory,
     warn_of_formulas,
     warn_of_published_formulas,
@@ -19,19 +22,14 @@ if TYPE_CHECKING:
     from setveil.audit.results import AuditResult, RunRecord
 
 
+@expand_options
 def publish(
     *,
-    directory: Annotated[
-        Path, typer.Argument(metavar="AUDIT", help="Directory that `setveil audit` wrote.")
-    ],
-    run: Annotated[
-        str | None,
-        typer.Argument(metavar="RUN", help="Name of a run; without it, the recommended one."),
-    ] = None,
-    title: Annotated[
-        str,
-        typer.Option("--title", metavar="TEXT", help="What to call the data. Recipients read it."),
-    ] = "",
+    directory: Path = argument("AUDIT", "Directory that `setveil audit` wrote."),
+    run: str | None = argument(
+        "RUN", "Name of a run; without it, the recommended one.", default=None
+    ),
+    title: str = option("", "What to call the data. Recipients read it.", metavar="TEXT"),
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -132,40 +130,30 @@ def _print(
 STDOUT = "-"
 
 
+@expand_options
 def report(
     *,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory that `setveil audit` wrote.")
-    ],
-    format: Annotated[
-        Literal["html", "md", "json"],
-        typer.Option("--format", help="A page, Markdown, or everything as JSON."),
-    ] = "html",
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Where to; - is stdout. By default DIR/private/report.html for a page, stdout "
-            "for the others.",
-        ),
-    ] = None,
-    show_records: Annotated[
-        bool,
-        typer.Option(
-            "--show-records",
-            help="Also show records: some published ones, and what attacks made of them beside "
-            "the originals.",
-        ),
-    ] = False,
-    figures: Annotated[
-        Path | None,
-        typer.Option(
-            "--figures", metavar="FOLDER", help="Also write the pictures there, as SVG and PNG."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    directory: Path = argument("DIR", "Directory that `setveil audit` wrote."),
+    format: Literal["html", "md", "json"] = option(
+        "html", "A page, Markdown, or everything as JSON."
+    ),
+    out: str | None = option(
+        None,
+        "Where to; - is stdout. By default DIR/private/report.html for a page, stdout "
+        "for the others.",
+        "--out",
+        "-o",
+        metavar="FILE",
+    ),
+    show_records: bool = option(
+        False,
+        "Also show records: some published ones, and what attacks made of them beside "
+        "the originals.",
+    ),
+    figures: Path | None = option(
+        None, "Also write the pictures there, as SVG and PNG.", metavar="FOLDER"
+    ),
+    force: bool = option(False, "Replace FILE if it exists."),
     quiet: QuietOption = False,
 ) -> None:
     """Write the report of an audit.
@@ -240,21 +228,17 @@ def _text(result: "AuditResult", directory: Path, *, format: str, show_records: 
 BOTH = ("parquet", "csv")
 
 
+@expand_options
 def export(
     *,
-    release: Annotated[
-        str, typer.Argument(metavar="RELEASE", help="Directory of a release, or a published one.")
-    ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Folder to write.")],
-    format: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="parquet, csv or jsonl; may be repeated. Without it: parquet and csv.",
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+    release: str = argument("RELEASE", "Directory of a release, or a published one."),
+    out: Path = option(..., "Folder to write.", "-o", "--out", metavar="OUT"),
+    format: list[str] | None = option(
+        None,
+        "parquet, csv or jsonl; may be repeated. Without it: parquet and csv.",
+        metavar="FORMAT",
+    ),
+    force: bool = option(False, "Replace an earlier export."),
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:

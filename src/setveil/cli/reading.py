@@ -4,7 +4,7 @@ A command that reads records has a parameter ``reading`` of the class :class:`Re
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
@@ -13,6 +13,7 @@ from setveil.cli.options import (
     TreeOptions,
     only_one_stdin,
     option,
+    option_group,
     read_taxonomy,
     recall_missing,
 )
@@ -38,7 +39,7 @@ AllowOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_group
 class Reading:
     """How records are to be read: the options, in the order of the help.
 
@@ -49,43 +50,55 @@ class Reading:
     ['Dx1', 'Dx2']
     """
 
-    # fmt: off
-    format: Annotated[str | None, option("--format", "FORMAT",
-        "fimi, basket, long, wide, one-hot, jsonl or spmf; found out when not given.")] = None
-    layout: Annotated[str | None, option("--layout", "FILE",
-        "How DATA is laid out, as `setveil inspect --save-layout` wrote it.")] = None
-    id: Annotated[str | None, option("--id", "COLUMN",
-        "Column that tells which record a row belongs to.")] = None
-    item: Annotated[str | None, option("--item", "COLUMN",
-        "Column (or JSON field) that holds the items.")] = None
-    items: Annotated[list[str] | None, option("--items", "COLUMNS",
-        "Several columns with items, such as 'Dx*' or Dx1,Dx2; or one with several in a cell."
-    )] = None
-    separator: Annotated[str | None, option("--separator", "TEXT",
-        "What separates several items in a cell, such as ';'.")] = None
-    ignore: Annotated[list[str] | None, option("--ignore", "COLUMNS",
-        "Columns to set aside.")] = None
-    header: Annotated[bool | None, option("--header/--no-header", None,
-        "Whether the first row names the columns.")] = None
-    delimiter: Annotated[str | None, option("--delimiter", "TEXT",
-        "What separates fields; also tab or space.")] = None
-    quote: Annotated[str | None, option("--quote", "NAME",
-        "What surrounds fields: double, single or none.")] = None
-    encoding: Annotated[str | None, option("--encoding", "NAME",
-        "How bytes become text, such as cp1252; found out when not given.")] = None
-    table: Annotated[str | None, option("--table", "NAME",
-        "Table of a database, or sheet of a workbook.")] = None
-    query: Annotated[str | None, option("--query", "SQL",
-        "Query of an SQLite database; it is only read.")] = None
-    normalize: Annotated[bool, option("--normalize", None,
-        "Join items that differ only in case, spaces or punctuation at the end.")] = False
-    min_support: Annotated[int | None, option("--min-support", "N",
-        "Leave out items that fewer than N records hold.")] = None
-    empty: Annotated[Literal["keep", "drop", "error"] | None, option("--empty", None,
-        "What to do with records without items; keep by default.")] = None
-    on_error: Annotated[Literal["stop", "skip"], option("--on-error", None,
-        "Stop at a malformed line of DATA, or skip and list it.")] = "stop"
-    # fmt: on
+    format: str | None = option(
+        None,
+        "fimi, basket, long, wide, one-hot, jsonl or spmf; found out when not given.",
+        metavar="FORMAT",
+    )
+    layout: str | None = option(
+        None, "How DATA is laid out, as `setveil inspect --save-layout` wrote it.", metavar="FILE"
+    )
+    id: str | None = option(
+        None, "Column that tells which record a row belongs to.", metavar="COLUMN"
+    )
+    item: str | None = option(
+        None, "Column (or JSON field) that holds the items.", metavar="COLUMN"
+    )
+    items: list[str] | None = option(
+        None,
+        "Several columns with items, such as 'Dx*' or Dx1,Dx2; or one with several in a cell.",
+        metavar="COLUMNS",
+    )
+    separator: str | None = option(
+        None, "What separates several items in a cell, such as ';'.", metavar="TEXT"
+    )
+    ignore: list[str] | None = option(None, "Columns to set aside.", metavar="COLUMNS")
+    header: bool | None = option(
+        None, "Whether the first row names the columns.", "--header/--no-header"
+    )
+    delimiter: str | None = option(
+        None, "What separates fields; also tab or space.", metavar="TEXT"
+    )
+    quote: str | None = option(
+        None, "What surrounds fields: double, single or none.", metavar="NAME"
+    )
+    encoding: str | None = option(
+        None, "How bytes become text, such as cp1252; found out when not given.", metavar="NAME"
+    )
+    table: str | None = option(None, "Table of a database, or sheet of a workbook.", metavar="NAME")
+    query: str | None = option(None, "Query of an SQLite database; it is only read.", metavar="SQL")
+    normalize: bool = option(
+        False, "Join items that differ only in case, spaces or punctuation at the end."
+    )
+    min_support: int | None = option(
+        None, "Leave out items that fewer than N records hold.", metavar="N"
+    )
+    empty: Literal["keep", "drop", "error"] | None = option(
+        None, "What to do with records without items; keep by default."
+    )
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "Stop at a malformed line of DATA, or skip and list it."
+    )
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Reading":
@@ -259,17 +272,14 @@ class Original(NamedTuple):
     sensitive: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_group
 class OriginalOptions(TreeOptions):
     """What `setveil anonymize` was told about the items of a release."""
 
     sensitive: SensitiveOption = None
-    sensitive_in_tree: Annotated[
-        Literal["keep", "take-out"],
-        typer.Option(
-            "--sensitive-in-tree", help="Whether `setveil anonymize` took them out of the tree."
-        ),
-    ] = "keep"
+    sensitive_in_tree: Literal["keep", "take-out"] = option(
+        "keep", "Whether `setveil anonymize` took them out of the tree."
+    )
     variants: VariantsOption = "error"
 
     def read(self, data: str, reading: "Reading", *, quiet: bool) -> Original:

@@ -1,8 +1,6 @@
 """``setveil select`` and ``topics``: records chosen at random, for a property, or by topic."""
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from setveil.cli.options import (
     STDOUT,
@@ -10,9 +8,11 @@ from setveil.cli.options import (
     OutDataOption,
     SeedOption,
     ToOption,
+    argument,
     expand_options,
     must_be_writable,
     only_one_stdin,
+    option,
     write_table,
 )
 from setveil.cli.output import (
@@ -38,33 +38,16 @@ if TYPE_CHECKING:
 @expand_options
 def select(
     *,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="File of records; - reads the standard input.")
-    ],
-    size: Annotated[int, typer.Option("--size", metavar="N", min=1, help="How many records.")],
+    data: str = argument("DATA", "File of records; - reads the standard input."),
+    size: int = option(..., "How many records.", metavar="N", min=1),
     out: OutDataOption,
-    ttr: Annotated[
-        float | None,
-        typer.Option("--ttr", metavar="X", help="Type-token ratio to reach, in (0, 1]."),
-    ] = None,
-    length: Annotated[
-        int | None,
-        typer.Option("--length", metavar="N", min=1, help="Cut longer records to N random items."),
-    ] = None,
-    cell_density: Annotated[
-        float | None,
-        typer.Option("--cell-density", metavar="X", help="Cell density to reach, in (0, 1]."),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups", metavar="FILE", help="Items published as one, a line of items per group."
-        ),
-    ] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", metavar="X", help="How far from the given value it may be."),
-    ] = 0.01,
+    ttr: float | None = option(None, "Type-token ratio to reach, in (0, 1].", metavar="X"),
+    length: int | None = option(None, "Cut longer records to N random items.", metavar="N", min=1),
+    cell_density: float | None = option(None, "Cell density to reach, in (0, 1].", metavar="X"),
+    groups: str | None = option(
+        None, "Items published as one, a line of items per group.", metavar="FILE"
+    ),
+    tolerance: float = option(0.01, "How far from the given value it may be.", metavar="X"),
     to: ToOption = None,
     reading: Reading,
     seed: SeedOption = None,
@@ -210,42 +193,24 @@ def _print_figures(result: dict[str, Any]) -> None:
 @expand_options
 def topics(
     *,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="File of records; - reads the standard input.")
-    ],
-    number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", min=1, help="How many topics.")
-    ] = 10,
-    words: Annotated[
-        int, typer.Option("--words", metavar="N", min=1, help="How many words of a topic to show.")
-    ] = 6,
-    topic: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--topic", metavar="T", help="Write the records about this topic; may be repeated."
-        ),
-    ] = None,
-    per_topic: Annotated[
-        int | None,
-        typer.Option(
-            "--per-topic", metavar="N", min=1, help="Write the N records most about a topic."
-        ),
-    ] = None,
-    least: Annotated[
-        float,
-        typer.Option(
-            "--least", metavar="X", min=0, max=1, help="Least share of a record's main topic in it."
-        ),
-    ] = 0.0,
-    out: Annotated[
-        str | None,
-        typer.Option("-o", "--out", metavar="OUT", help="File of records to write; - is stdout."),
-    ] = None,
+    data: str = argument("DATA", "File of records; - reads the standard input."),
+    number: int = option(10, "How many topics.", "-n", "--number", metavar="N", min=1),
+    words: int = option(6, "How many words of a topic to show.", metavar="N", min=1),
+    topic: list[int] | None = option(
+        None, "Write the records about this topic; may be repeated.", metavar="T"
+    ),
+    per_topic: int | None = option(
+        None, "Write the N records most about a topic.", metavar="N", min=1
+    ),
+    least: float = option(
+        0.0, "Least share of a record's main topic in it.", metavar="X", min=0, max=1
+    ),
+    out: str | None = option(
+        None, "File of records to write; - is stdout.", "-o", "--out", metavar="OUT"
+    ),
     to: ToOption = None,
     reading: Reading,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Seed of the start of the search.")
-    ] = 0,
+    seed: int = option(0, "Seed of the start of the search.", metavar="N", min=0),
     force: ForceDataOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,10 +17,12 @@ from setveil.cli.options import (
     ForceDataOption,
     SeedOption,
     TaxonomyOption,
+    argument,
     check_output,
     expand_options,
     only_one_stdin,
     option,
+    option_group,
     read_taxonomy,
     set_parameters,
     single_command,
@@ -76,14 +78,12 @@ ColumnsOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_group
 class TableJob:
     """The options that all schemes share: what is read, and where the result goes."""
 
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Table with a header; - reads stdin.")]
-    out: Annotated[
-        str, typer.Option("-o", "--out", metavar="OUT", help="File to write; - is stdout.")
-    ]
+    data: str = argument("DATA", "Table with a header; - reads stdin.")
+    out: str = option(..., "File to write; - is stdout.", "-o", "--out", metavar="OUT")
     delimiter: DelimiterOption = None
     force: ForceDataOption = False
     quiet: QuietOption = False
@@ -245,10 +245,7 @@ def _publish(job: TableJob, name: str, done: Any, *, rows_before: int) -> None:
 @expand_options
 def anatomize(
     *,
-    sensitive_out: Annotated[
-        str,
-        typer.Option("--sensitive-out", metavar="FILE", help="File for the groups' values."),
-    ],
+    sensitive_out: str = option(..., "File for the groups' values.", metavar="FILE"),
     sensitive: SensitiveColumn,
     l: LOption = 2,
     seed: SeedOption = None,
@@ -291,9 +288,7 @@ def permute(
     *,
     sensitive: SensitiveColumn,
     l: LOption = 2,
-    spread: Annotated[
-        float, typer.Option("--spread", help="Least range of a group's sensitive numbers.")
-    ] = 0.0,
+    spread: float = option(0.0, "Least range of a group's sensitive numbers."),
     seed: SeedOption = None,
     job: TableJob,
 ) -> None:
@@ -327,14 +322,10 @@ def _group_promise(sensitive: str, l: int) -> str:
 def noise(
     *,
     column: ColumnsOption,
-    share: Annotated[
-        float,
-        typer.Option("--share", help="Deviation of the noise, as a share of the column's."),
-    ] = 1.0,
-    distribution: Annotated[
-        Literal["gaussian", "laplace", "uniform"],
-        typer.Option("--distribution", help="What the noise is drawn from."),
-    ] = "gaussian",
+    share: float = option(1.0, "Deviation of the noise, as a share of the column's."),
+    distribution: Literal["gaussian", "laplace", "uniform"] = option(
+        "gaussian", "What the noise is drawn from."
+    ),
     seed: SeedOption = None,
     job: TableJob,
 ) -> None:
@@ -366,11 +357,8 @@ def noise(
 def swap(
     *,
     column: ColumnsOption,
-    share: Annotated[float, typer.Option("--share", help="Share of rows that take part.")] = 0.1,
-    window: Annotated[
-        float,
-        typer.Option("--window", help="How far apart in rank two swapped values may be, 0 to 1."),
-    ] = 1.0,
+    share: float = option(0.1, "Share of rows that take part."),
+    window: float = option(1.0, "How far apart in rank two swapped values may be, 0 to 1."),
     seed: SeedOption = None,
     job: TableJob,
 ) -> None:
@@ -396,23 +384,14 @@ def swap(
 def relational_transaction(
     *,
     quasi: QuasiOption,
-    items: Annotated[
-        str,
-        typer.Option(
-            "--items", metavar="COLUMN", help="The set-valued column: lists, or a|b in one cell."
-        ),
-    ],
+    items: str = option(..., "The set-valued column: lists, or a|b in one cell.", metavar="COLUMN"),
     k: KOption = 5,
-    m: Annotated[int, typer.Option("--m", help="Greatest number of items someone may know.")] = 2,
-    rows: Annotated[
-        int | None,
-        typer.Option("--rows", help="Least number of rows of a class; 4 times k if not given."),
-    ] = None,
+    m: int = option(2, "Greatest number of items someone may know."),
+    rows: int | None = option(None, "Least number of rows of a class; 4 times k if not given."),
     taxonomy: TaxonomyOption = None,
-    method: Annotated[
-        Literal["hghs", "apriori-km"],
-        typer.Option("--method", help="What is run on the items of each class."),
-    ] = "hghs",
+    method: Literal["hghs", "apriori-km"] = option(
+        "hghs", "What is run on the items of each class."
+    ),
     hierarchy: HierarchyOption = None,
     job: TableJob,
 ) -> None:
@@ -504,70 +483,46 @@ MECHANISMS = ("differential-privacy", "rho1-rho2")
 """Checks of a matrix of chances."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_group
 class CheckOptions:
     """The parameters of all checks; each takes some of them."""
 
-    # fmt: off
-    quasi: Annotated[list[str] | None, option("--quasi", "COLUMN",
-        "Column that people may know; repeatable.")] = None
-    sensitive: Annotated[str | None, option("--sensitive", "COLUMN",
-        "Column that must not be inferred.")] = None
-    value: Annotated[list[str] | None, option("--value", "VALUE",
-        "Protected sensitive value; repeatable.")] = None
-    x: Annotated[list[str] | None, option("--x", "COLUMN",
-        "Column that people may know; repeatable.")] = None
-    y: Annotated[list[str] | None, option("--y", "COLUMN",
-        "Column whose values count; repeatable.")] = None
-    items: Annotated[str | None, option("--items", "COLUMN",
-        "The set-valued column.")] = None
-    k: Annotated[int | None, option("--k", None,
-        "Least number of rows (or values).")] = None
-    m: Annotated[int | None, option("--m", None,
-        "Greatest number of items that may be known.")] = None
-    l: Annotated[str | None, option("--l", "NUMBER",
-        "Diversity of a class.")] = None
-    c: Annotated[str | None, option("--c", "NUMBER",
-        "Factor of recursive diversity.")] = None
-    alpha: Annotated[str | None, option("--alpha", "SHARE",
-        "Greatest share of a value.")] = None
-    h: Annotated[str | None, option("--h", "SHARE",
-        "Greatest confidence.")] = None
-    t: Annotated[str | None, option("--t", "SHARE",
-        "Greatest distance of a class.")] = None
-    distance: Annotated[str | None, option("--distance", "NAME",
-        "equal, ordered or hierarchical.")] = None
-    taxonomy: Annotated[str | None, option("--taxonomy", "FILE",
-        "Tree of sensitive values.")] = None
-    public: Annotated[str | None, option("--public", "FILE",
-        "Table of everybody, in the same terms.")] = None
-    low: Annotated[str | None, option("--low", "SHARE",
-        "Least chance of presence.")] = None
-    high: Annotated[str | None, option("--high", "SHARE",
-        "Greatest chance of presence.")] = None
-    epsilon: Annotated[str | None, option("--epsilon", "NUMBER",
-        "ε of the mechanism.")] = None
-    rho1: Annotated[str | None, option("--rho1", "SHARE",
-        "Belief before.")] = None
-    rho2: Annotated[str | None, option("--rho2", "SHARE",
-        "Belief after.")] = None
-    # fmt: on
+    quasi: list[str] | None = option(
+        None, "Column that people may know; repeatable.", metavar="COLUMN"
+    )
+    sensitive: str | None = option(None, "Column that must not be inferred.", metavar="COLUMN")
+    value: list[str] | None = option(
+        None, "Protected sensitive value; repeatable.", metavar="VALUE"
+    )
+    x: list[str] | None = option(None, "Column that people may know; repeatable.", metavar="COLUMN")
+    y: list[str] | None = option(None, "Column whose values count; repeatable.", metavar="COLUMN")
+    items: str | None = option(None, "The set-valued column.", metavar="COLUMN")
+    k: int | None = option(None, "Least number of rows (or values).")
+    m: int | None = option(None, "Greatest number of items that may be known.")
+    l: str | None = option(None, "Diversity of a class.", metavar="NUMBER")
+    c: str | None = option(None, "Factor of recursive diversity.", metavar="NUMBER")
+    alpha: str | None = option(None, "Greatest share of a value.", metavar="SHARE")
+    h: str | None = option(None, "Greatest confidence.", metavar="SHARE")
+    t: str | None = option(None, "Greatest distance of a class.", metavar="SHARE")
+    distance: str | None = option(None, "equal, ordered or hierarchical.", metavar="NAME")
+    taxonomy: str | None = option(None, "Tree of sensitive values.", metavar="FILE")
+    public: str | None = option(None, "Table of everybody, in the same terms.", metavar="FILE")
+    low: str | None = option(None, "Least chance of presence.", metavar="SHARE")
+    high: str | None = option(None, "Greatest chance of presence.", metavar="SHARE")
+    epsilon: str | None = option(None, "ε of the mechanism.", metavar="NUMBER")
+    rho1: str | None = option(None, "Belief before.", metavar="SHARE")
+    rho2: str | None = option(None, "Belief after.", metavar="SHARE")
 
 
 @expand_options
 def check(
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="CHECK", help=f"What to check: {', '.join(NAMES)}.")
-    ],
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="CSV or Parquet file, - for the standard input; for a mechanism its chances: "
-            "a row for each value, named in the first column.",
-        ),
-    ],
+    name: str = argument("CHECK", f"What to check: {', '.join(NAMES)}."),
+    data: str = argument(
+        "DATA",
+        "CSV or Parquet file, - for the standard input; for a mechanism its chances: "
+        "a row for each value, named in the first column.",
+    ),
     options: CheckOptions,
     delimiter: DelimiterOption = None,
     quiet: QuietOption = False,

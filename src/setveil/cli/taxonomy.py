@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -12,10 +11,12 @@ from setveil.cli.options import (
     ForceDataOption,
     MissingOption,
     ParentsOption,
+    argument,
     check_output,
     expand_options,
     only_one_stdin,
     option,
+    option_group,
     tell_missing,
     warn_of_formulas,
 )
@@ -50,47 +51,26 @@ OutOption = Annotated[
 @expand_options
 def build(
     *,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="File of records; - reads the standard input.")
-    ],
+    data: str = argument("DATA", "File of records; - reads the standard input."),
     out: OutOption,
-    source: Annotated[
-        Literal["fanout", "wordnet", "embeddings"],
-        typer.Option("--from", help="What the tree is built from."),
-    ] = "fanout",
-    fanout: Annotated[
-        int | None,
-        typer.Option("--fanout", min=2, help=f"Most children of a node; {FANOUT} if not given."),
-    ] = None,
-    wordnet: Annotated[
-        str | None,
-        typer.Option(
-            "--wordnet",
-            metavar="PLACE",
-            help="Folder or .tar.gz of WordNet; looked for in the usual places if not given.",
-        ),
-    ] = None,
-    heads: Annotated[
-        bool,
-        typer.Option("--heads", help="Put phrases that WordNet lacks below their head noun."),
-    ] = False,
-    vectors: Annotated[
-        str | None,
-        typer.Option("--vectors", metavar="FILE", help="Word vectors: GloVe, word2vec or .npz."),
-    ] = None,
-    name_support: Annotated[
-        int | None,
-        typer.Option(
-            "--name-support",
-            metavar="N",
-            min=1,
-            help=f"Records an item needs to name a group; {NAME_SUPPORT} if not given.",
-        ),
-    ] = None,
-    never_name: Annotated[
-        str | None,
-        typer.Option("--never-name", metavar="FILE", help="Items that name no group, one a line."),
-    ] = None,
+    source: Literal["fanout", "wordnet", "embeddings"] = option(
+        "fanout", "What the tree is built from.", "--from"
+    ),
+    fanout: int | None = option(None, f"Most children of a node; {FANOUT} if not given.", min=2),
+    wordnet: str | None = option(
+        None,
+        "Folder or .tar.gz of WordNet; looked for in the usual places if not given.",
+        metavar="PLACE",
+    ),
+    heads: bool = option(False, "Put phrases that WordNet lacks below their head noun."),
+    vectors: str | None = option(None, "Word vectors: GloVe, word2vec or .npz.", metavar="FILE"),
+    name_support: int | None = option(
+        None,
+        f"Records an item needs to name a group; {NAME_SUPPORT} if not given.",
+        metavar="N",
+        min=1,
+    ),
+    never_name: str | None = option(None, "Items that name no group, one a line.", metavar="FILE"),
     missing: MissingOption = "error",
     reading: Reading,
     force: ForceDataOption = False,
@@ -271,28 +251,20 @@ def taxonomy() -> None:
     """Build, check or convert a tree of items."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_group
 class TreeFile:
     """The options that say where a tree is, and how it is written."""
 
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="File of a tree; - reads the standard input.")
-    ]
-    # fmt: off
-    format: Annotated[Literal["edges", "paths", "nodes", "obo", "amnesia"] | None,
-        option("--format", None, "Format of FILE; guessed when not given.")] = None
-    id: Annotated[str | None,
-        option("--id", None, "Column of ids in a table of nodes.")] = None
-    name: Annotated[str | None,
-        option("--name", None, "Column of names in a table of nodes.")] = None
-    parent: Annotated[str | None,
-        option("--parent", None, "Column of parents in a table of nodes.")] = None
+    file: str = argument("FILE", "File of a tree; - reads the standard input.")
+    format: Literal["edges", "paths", "nodes", "obo", "amnesia"] | None = option(
+        None, "Format of FILE; guessed when not given."
+    )
+    id: str | None = option(None, "Column of ids in a table of nodes.")
+    name: str | None = option(None, "Column of names in a table of nodes.")
+    parent: str | None = option(None, "Column of parents in a table of nodes.")
     parents: ParentsOption = "error"
-    delimiter: Annotated[str | None,
-        option("--delimiter", None, "What stands between columns; guessed.")] = None
-    header: Annotated[bool | None,
-        option("--header/--no-header", None, "Whether line 1 names the columns.")] = None
-    # fmt: on
+    delimiter: str | None = option(None, "What stands between columns; guessed.")
+    header: bool | None = option(None, "Whether line 1 names the columns.", "--header/--no-header")
 
     def read(self, *, quiet: bool) -> tuple["Taxonomy", "TaxonomyReport"]:
         """Read the tree, and say what had to be guessed and tidied up."""
@@ -312,18 +284,10 @@ class TreeFile:
 def check(
     *,
     tree_file: TreeFile,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="DATA", help="Records whose items must be in the tree."),
-    ] = None,
-    data_layout: Annotated[
-        str | None,
-        typer.Option(
-            "--data-layout",
-            metavar="FILE",
-            help="How DATA is laid out, as `setveil inspect --save-layout` wrote it.",
-        ),
-    ] = None,
+    data: str | None = option(None, "Records whose items must be in the tree.", metavar="DATA"),
+    data_layout: str | None = option(
+        None, "How DATA is laid out, as `setveil inspect --save-layout` wrote it.", metavar="FILE"
+    ),
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -357,13 +321,10 @@ def check(
 def export(
     *,
     out: OutOption,
-    to: Annotated[
-        Literal["arx", "edges"],
-        typer.Option("--to", help="ARX's hierarchy, or child and parent, as setveil writes it."),
-    ] = "arx",
-    names: Annotated[
-        bool, typer.Option("--names", help="Show nodes by name, not by id, in ARX's hierarchy.")
-    ] = False,
+    to: Literal["arx", "edges"] = option(
+        "arx", "ARX's hierarchy, or child and parent, as setveil writes it."
+    ),
+    names: bool = option(False, "Show nodes by name, not by id, in ARX's hierarchy."),
     tree_file: TreeFile,
     force: ForceDataOption = False,
     quiet: QuietOption = False,

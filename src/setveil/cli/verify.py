@@ -1,11 +1,19 @@
 """``setveil verify``: check a promise from nothing but the release."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from setveil.cli.options import PlaceOption, check_place, find_spark, release_directory
+from setveil.cli.options import (
+    PlaceOption,
+    argument,
+    check_place,
+    expand_options,
+    find_spark,
+    option,
+    release_directory,
+)
 from setveil.cli.output import (
     UNDECIDED,
     VIOLATED,
@@ -38,25 +46,19 @@ SHOWN = 5
 """How many witnesses are printed; all of a verdict's are in its JSON."""
 
 
+@expand_options
 def verify(
     *,
-    release: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASE", help="Directory that `setveil anonymize` or `publish` wrote."
-        ),
-    ],
-    guarantee: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--guarantee",
-            "-g",
-            metavar="SPEC",
-            help="What to check, such as k-anonymity:k=5 or "
-            "rho-uncertainty:rho=0.5,sensitive=@FILE; may be repeated. "
-            "Without it: what the release promises.",
-        ),
-    ] = None,
+    release: str = argument("RELEASE", "Directory that `setveil anonymize` or `publish` wrote."),
+    guarantee: list[str] | None = option(
+        None,
+        "What to check, such as k-anonymity:k=5 or "
+        "rho-uncertainty:rho=0.5,sensitive=@FILE; may be repeated. "
+        "Without it: what the release promises.",
+        "--guarantee",
+        "-g",
+        metavar="SPEC",
+    ),
     engine: PlaceOption = "local",
     quiet: QuietOption = False,
     json: JsonOption = False,

@@ -15,6 +15,7 @@ from tests.published_forms import HIDDEN, releases
 from typer.testing import CliRunner
 
 from setveil import Taxonomy, TransactionTable
+from setveil.audit import Adversary
 from setveil.cli import app
 from setveil.core import registry
 from setveil.core.errors import ParameterError, ReleaseError
@@ -22,7 +23,7 @@ from setveil.core.interval import Rate
 from setveil.guarantee import Disassociated, KAnonymity, PrivacyDegree
 from setveil.release.data_file import content_blocks
 from setveil.release.store import load_manifest, load_release, save
-from setveil.report.publication import AttackLine, Certificate, write_publication
+from setveil.report.publication import Certificate, write_publication
 
 FORMS = releases()
 WEAK = {
@@ -37,7 +38,7 @@ CERTIFICATE = Certificate(
     answer="publish-with-care",
     check="each of 5 distinct records occurs at least once",
     attacks=(
-        AttackLine(
+        Adversary(
             label="Link a person to their record",
             risk="singling_out",
             attack="linkage",
@@ -47,7 +48,7 @@ CERTIFICATE = Certificate(
             baseline=Rate.counted(0.00199),
             tested=1000,
         ),
-        AttackLine(
+        Adversary(
             label="Link a person to their record",
             risk="inference",
             attack="rba",

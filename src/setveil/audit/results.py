@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from setveil.attack.base import RISKS
 from setveil.core.errors import InputError, ParameterError
@@ -491,34 +491,7 @@ def _upper_end(adversary: Adversary) -> tuple[float, float]:
     return (-1.0, -1.0) if gain is None else (gain.high, gain.value)
 
 
-class Measured(Protocol):
-    """What is needed of an attack to compare it with others."""
-
-    @property
-    def risk(self) -> str:
-        """The risk it shows."""
-
-    @property
-    def label(self) -> str:
-        """What the attacker does."""
-
-    @property
-    def rate(self) -> Rate | None:
-        """What it got."""
-
-    @property
-    def gain(self) -> Rate | None:
-        """What it got beyond guessing."""
-
-    @property
-    def decides(self) -> bool:
-        """Whether the verdict depends on it."""
-
-
-Attack = TypeVar("Attack", bound=Measured)
-
-
-def furthest(tried: Iterable[Attack]) -> list[Attack]:
+def furthest(tried: Iterable[Adversary]) -> list[Adversary]:
     """Return for each thing that attackers try the deciding attack that got furthest, by risk.
 
     Of equal ones it is the first: attackers who know most come first.
@@ -528,7 +501,7 @@ def furthest(tried: Iterable[Attack]) -> list[Attack]:
     >>> furthest([few, many]) == [many]
     True
     """
-    found: dict[tuple[int, str], tuple[float, Attack]] = {}
+    found: dict[tuple[int, str], tuple[float, Adversary]] = {}
     for each in tried:
         got = each.rate if each.gain is None else each.gain
         if each.decides and got is not None:

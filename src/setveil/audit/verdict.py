@@ -18,7 +18,7 @@ from setveil.audit.results import (
     WITH_CARE,
 )
 from setveil.core.interval import Rate
-from setveil.core.words import in_thousand, join_parts, lost, plural, sentence
+from setveil.core.words import count_of_thousand, join_parts, lost, plural, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -422,28 +422,26 @@ def risk_sentence(adversary: Adversary) -> str:
     if adversary.rate is None:
         return f"{adversary.attack}: {adversary.note or 'not measured'}."
     rate = adversary.rate
-    count = of_thousand_words(rate.value)
     beside = []
     if adversary.raw is not None:
         beside.append(
-            f"In the original data: {of_thousand_words(adversary.raw.value, ROUND_FLOOR)}"
+            f"In the original data: {count_of_thousand(adversary.raw.value, ROUND_FLOOR)}"
         )
     if adversary.baseline is not None:
-        guess = of_thousand_words(adversary.baseline.value, ROUND_FLOOR)
+        guess = count_of_thousand(adversary.baseline.value, ROUND_FLOOR)
         beside.append(f"{'by' if beside else 'By'} guessing: {guess}")
     if rate.low != rate.high:
-        ends = f"{of_thousand_words(rate.low, ROUND_FLOOR)} to {of_thousand_words(rate.high)}"
+        ends = f"{count_of_thousand(rate.low, ROUND_FLOOR)} to {count_of_thousand(rate.high)}"
         number = plural(adversary.tested, adversary.unit)
         tested = f", from {number}" if adversary.tested else ""
         beside.append(f"{'95%' if beside else 'The 95%'} interval: {ends}{tested}")
-    said = adversary.says.replace("{knows}", adversary.knows).replace("{count}", count)
+    said = finding_sentence(adversary)
     return f"{said} {'; '.join(beside)}." if beside else said
 
 
-def of_thousand_words(share: float, rounding: str = "ROUND_CEILING") -> str:
-    """Return a share as a number of 1,000; a few are never none.
-
-    >>> of_thousand_words(0.0171), of_thousand_words(0.0002)
-    ('18', 'fewer than 1')
-    """
-    return in_thousand(share, rounding=rounding).removesuffix(" of 1,000")
+def finding_sentence(adversary: Adversary, *, knows: str | None = None) -> str:
+    """Return what an attack found, in the sentence that its class has for a data owner."""
+    assert adversary.rate is not None
+    known = adversary.knows if knows is None else knows
+    count = count_of_thousand(adversary.rate.value)
+    return adversary.says.replace("{knows}", known).replace("{count}", count)

@@ -199,6 +199,15 @@ def in_thousand(share: float, *, rounding: str = ROUND_CEILING) -> str:
     return f"{of_thousand(share, rounding=rounding):,} of 1,000"
 
 
+def count_of_thousand(share: float, rounding: str = ROUND_CEILING) -> str:
+    """Return the same without "of 1,000", for where that is said already.
+
+    >>> count_of_thousand(0.0171), count_of_thousand(0.0002)
+    ('18', 'fewer than 1')
+    """
+    return in_thousand(share, rounding=rounding).removesuffix(" of 1,000")
+
+
 def people(rate: Rate | None, *, rounding: str = ROUND_CEILING) -> str:
     """Return a rate in people of 1,000, with its interval where it has one.
 

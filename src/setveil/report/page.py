@@ -80,22 +80,12 @@ def render_audit(
     >>> "NOT DECIDED" in page, "No memory was left." in page
     (True, True)
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     if not result.runs:
         raise ParameterError("an audit without runs has no report", fix="run a method first")
 
-    def written_out(value: object) -> object:
-        """Show hidden characters of every text on the page, but for pictures and our script."""
-        return visible(value) if type(value) is str else value
-
-    pages = Environment(
-        loader=PackageLoader("setveil.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=written_out,
-    )
+    pages = page_templates()
     script = _source(pages, "audit.js")
     focus = focus_of(result)
     screen = first_screen(result)
@@ -130,6 +120,22 @@ def render_audit(
         notes=result.notes,
         glossary=_glossary(result),
         show_records=show_records,
+    )
+
+
+def page_templates() -> Environment:
+    """Return the templates; on every page that they make, hidden characters of texts are shown."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    def written_out(value: object) -> object:
+        """Show hidden characters of a text, but for pictures and our script."""
+        return visible(value) if type(value) is str else value
+
+    return Environment(
+        loader=PackageLoader("setveil.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=written_out,
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from setveil import __version__
 from setveil.audit.results import furthest
-from setveil.audit.verdict import NAMES, POSITIVE, judge_run, of_thousand_words, target_words
+from setveil.audit.verdict import NAMES, POSITIVE, finding_sentence, judge_run, target_words
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.words import (
     NOT_APPLICABLE,
@@ -25,7 +25,6 @@ from setveil.core.words import (
     people,
     plural,
     sentence,
-    visible,
     won,
 )
 from setveil.release.export import table_files
@@ -303,82 +302,6 @@ RISKS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackLine:
-    """An attack that the owner tried, and what it got.
-
-    Parameters
-    ----------
-    risk
-        One of :data:`RISKS`.
-    attack, knows
-        Its name, and what the attacker knows.
-    label, says
-        What the attacker does, in a few words; what the attack found, in a sentence.
-    rate, baseline, control
-        The attacker's success, that of guessing, and that of the attack where there is nothing to
-        find; `rate` is None where it was not measured.
-    gain
-        The share of what guessing misses that the attacker gets.
-    decides
-        Whether the audit's answer depends on it; otherwise it says what more knowledge would give.
-    tested, unit
-        How many were tried, and of what.
-
-    Examples
-    --------
-    >>> AttackLine(risk="linkage", attack="linkage", knows="how words are related: corpus:a.index",
-    ...            label="", says="").as_json()["knows"]
-    'how words are related'
-    """
-
-    risk: str
-    attack: str
-    knows: str
-    label: str
-    says: str
-    rate: Rate | None = None
-    baseline: Rate | None = None
-    control: Rate | None = None
-    gain: Rate | None = None
-    decides: bool = True
-    tested: int = 0
-    unit: str = "test"
-
-    @property
-    def known(self) -> str:
-        """What the attacker knows, without the names of the owner's files."""
-        return _without_source(self.knows)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what the certificate says of it."""
-        return {
-            "risk": self.risk,
-            "attack": self.attack,
-            "knows": self.known,
-            "label": self.label,
-            "says": self.says,
-            "decides": self.decides,
-            "tested": self.tested,
-            "right": _per_thousand(self.rate),
-            "guessing": _per_thousand(self.baseline, ROUND_FLOOR),
-            "control": _per_thousand(self.control, ROUND_FLOOR),
-            "gain": won(self.gain),
-        }
-
-
-def _per_thousand(rate: Rate | None, rounding: str = ROUND_CEILING) -> dict[str, Any] | None:
-    """Return a rate in people of 1,000, as it is said and as numbers."""
-    if rate is None:
-        return None
-    return {
-        "says": people(rate, rounding=rounding),
-        "of_1000": of_thousand(rate.value, rounding=rounding),
-        "low": of_thousand(rate.low, rounding=ROUND_FLOOR),
-        "high": of_thousand(rate.high),
-    }
-
-
-@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What the owner states about a release, beside what the release itself shows.
 
@@ -389,7 +312,7 @@ class Certificate:
     check
         What the independent check of the promise found, in a sentence.
     attacks
-        Every attack that was tried.
+        Every attack that was tried. Of each only what :func:`attack_content` returns is published.
     untested
         Sentences: attackers that were not tried.
     losses
@@ -410,7 +333,7 @@ class Certificate:
 
     answer: str
     check: str = ""
-    attacks: tuple[AttackLine, ...] = ()
+    attacks: tuple[Adversary, ...] = ()
     untested: tuple[str, ...] = ()
     losses: tuple[tuple[str, str, str], ...] = ()
     cares: tuple[str, ...] = ()
@@ -440,53 +363,66 @@ def certificate_of_run(run: RunRecord, result: AuditResult, *, title: str = "") 
     title
         What the owner calls the data.
     """
-    attacks = [
-        AttackLine(
-            risk=each.risk,
-            attack=each.attack,
-            knows=each.knows,
-            label=each.label,
-            says=_says(each),
-            rate=each.rate,
-            baseline=each.baseline,
-            control=each.control,
-            gain=each.gain,
-            decides=each.decides,
-            tested=each.tested,
-            unit=each.unit,
-        )
-        for each in run.adversaries
-        if each.rate is not None
-    ]
+    attacks = tuple(each for each in run.adversaries if each.rate is not None)
     criteria = result.criteria
     return Certificate(
         answer=judge_run(run, criteria).answer,
         check=run.reason,
-        attacks=tuple(attacks),
+        attacks=attacks,
         untested=tuple(OPTIONS.sub("", each) for each in result.untested),
         losses=tuple(_losses(run)),
         cares=tuple(_cares(run, criteria)),
         targets={
             NAMES[risk]: f"at most {target_words(criteria, risk)}"
             for risk in RISKS
-            if any(line.risk == risk for line in attacks)
+            if any(each.risk == risk for each in attacks)
         },
         title=title,
     )
 
 
-def _without_source(knows: str) -> str:
+def attack_content(each: Adversary) -> dict[str, Any]:
+    """Return what the certificate says of an attack; no note, and no example of what it said.
+
+    >>> from setveil.audit import Adversary
+    >>> attack_content(Adversary(attack="aba", knows="how words are related: corpus:a"))["knows"]
+    'how words are related'
+    """
+    return {
+        "risk": each.risk,
+        "attack": each.attack,
+        "knows": _known(each),
+        "label": each.label,
+        "says": _says(each),
+        "decides": each.decides,
+        "tested": each.tested,
+        "right": _per_thousand(each.rate),
+        "guessing": _per_thousand(each.baseline, ROUND_FLOOR),
+        "control": _per_thousand(each.control, ROUND_FLOOR),
+        "gain": won(each.gain),
+    }
+
+
+def _per_thousand(rate: Rate | None, rounding: str = ROUND_CEILING) -> dict[str, Any] | None:
+    """Return a rate in people of 1,000, as it is said and as numbers."""
+    if rate is None:
+        return None
+    return {
+        "says": people(rate, rounding=rounding),
+        "of_1000": of_thousand(rate.value, rounding=rounding),
+        "low": of_thousand(rate.low, rounding=ROUND_FLOOR),
+        "high": of_thousand(rate.high),
+    }
+
+
+def _known(each: Adversary) -> str:
     """Return what an attacker knows without the source, which names files of the owner's."""
-    return knows.partition(":")[0]
+    return each.knows.partition(":")[0]
 
 
 def _says(each: Adversary) -> str:
     """Return what an attack found as a sentence."""
-    if each.rate is None:
-        return ""
-    count = of_thousand_words(each.rate.value)
-    known = _without_source(each.knows)
-    return each.says.replace("{knows}", known).replace("{count}", count)
+    return "" if each.rate is None else finding_sentence(each, knows=_known(each))
 
 
 def _losses(run: RunRecord) -> list[tuple[str, str, str]]:
@@ -559,7 +495,7 @@ def certificate_content(
             "without_setveil": instructions(manifest),
         },
         "targets": dict(certificate.targets or {}),
-        "attacks": [line.as_json() for line in certificate.attacks],
+        "attacks": [attack_content(each) for each in certificate.attacks],
         "untested": list(certificate.untested),
         "losses": [
             {"measure": name, "says": value, "meaning": meaning}
@@ -603,31 +539,25 @@ def render_certificate(
     certificate: Certificate, manifest: Manifest, export: Export, files: Mapping[str, str]
 ) -> str:
     """Return the certificate as a page that needs no network and runs no script."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from setveil.report.page import page_templates
 
-    def written_out(value: object) -> object:
-        """Show hidden characters of every text on the page."""
-        return visible(value) if type(value) is str else value
-
-    pages = Environment(
-        loader=PackageLoader("setveil.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=written_out,
-    )
     content = certificate_content(certificate, manifest, export, files)
-    return pages.get_template("certificate.html").render(
-        content=content,
-        title=certificate.title or "Published data",
-        care=certificate.answer != "publish",
-        risks=_risk_cards(certificate),
-        groups=_attack_groups(certificate),
-        columns=[
-            (table.name, name, meaning)
-            for table in export.tables
-            for name, meaning in table.columns.items()
-        ],
-        params=", ".join(f"{name} = {value}" for name, value in _short(manifest.params)),
+    return (
+        page_templates()
+        .get_template("certificate.html")
+        .render(
+            content=content,
+            title=certificate.title or "Published data",
+            care=certificate.answer != "publish",
+            risks=_risk_cards(certificate),
+            groups=_attack_groups(certificate),
+            columns=[
+                (table.name, name, meaning)
+                for table in export.tables
+                for name, meaning in table.columns.items()
+            ],
+            params=", ".join(f"{name} = {value}" for name, value in _short(manifest.params)),
+        )
     )
 
 
@@ -638,19 +568,19 @@ def _short(params: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def _risk_cards(certificate: Certificate) -> list[dict[str, str]]:
     """Return how far attackers got in each thing they tried; a risk that nobody tried says so."""
-    lines = furthest(certificate.attacks)
+    most = furthest(certificate.attacks)
     cards = []
     for risk, (name, question) in RISKS.items():
-        tried = [line for line in lines if line.risk == risk]
+        tried = [each for each in most if each.risk == risk]
         cards += [
             {
-                "name": name if place == 0 else f"{name}: {line.label.lower()}",
+                "name": name if place == 0 else f"{name}: {each.label.lower()}",
                 "question": question,
-                "value": people(line.rate).partition(" (")[0],
-                "beside": _beside(line),
-                "says": line.says,
+                "value": people(each.rate).partition(" (")[0],
+                "beside": _beside(each),
+                "says": _says(each),
             }
-            for place, line in enumerate(tried)
+            for place, each in enumerate(tried)
         ]
         if not tried:
             empty = {"value": "not measured", "beside": "", "says": ""}
@@ -658,18 +588,18 @@ def _risk_cards(certificate: Certificate) -> list[dict[str, str]]:
     return cards
 
 
-def _beside(line: AttackLine) -> str:
+def _beside(each: Adversary) -> str:
     """Return the interval of a rate and what guessing gets, in a sentence."""
-    assert line.rate is not None
+    assert each.rate is not None
     said = []
-    if line.rate.low != line.rate.high:
-        interval = people(line.rate).partition(" (")[2].rstrip(")")
+    if each.rate.low != each.rate.high:
+        interval = people(each.rate).partition(" (")[2].rstrip(")")
         said.append(f"95% interval: {interval}")
-    if line.baseline is not None:
-        guessing = people(line.baseline, rounding=ROUND_FLOOR).partition(" (")[0]
+    if each.baseline is not None:
+        guessing = people(each.baseline, rounding=ROUND_FLOOR).partition(" (")[0]
         said.append(f"guessing: {guessing}")
-    if line.tested:
-        said.append(plural(line.tested, line.unit))
+    if each.tested:
+        said.append(plural(each.tested, each.unit))
     return sentence("; ".join(said))
 
 
@@ -677,19 +607,21 @@ def _attack_groups(certificate: Certificate) -> list[dict[str, Any]]:
     """Return the attacks of each risk as rows: those that decide first."""
     found = []
     for risk, (name, question) in RISKS.items():
-        lines = [line for line in certificate.attacks if line.risk == risk]
+        tried = [each for each in certificate.attacks if each.risk == risk]
         rows = [
             {
-                "says": line.says or f"{line.attack}: {line.known}",
-                "attack": f"{line.attack}, knows {line.known}" if line.known else line.attack,
-                "right": people(line.rate) if line.rate is not None else "not measured",
-                "guessing": people(line.baseline, rounding=ROUND_FLOOR),
-                "control": people(line.control, rounding=ROUND_FLOOR),
-                "gain": won(line.gain),
-                "tested": f"{line.tested:,}" if line.tested else NOT_APPLICABLE,
-                "decides": line.decides,
+                "says": _says(each) or f"{each.attack}: {_known(each)}",
+                "attack": f"{each.attack}, knows {known}"
+                if (known := _known(each))
+                else each.attack,
+                "right": people(each.rate) if each.rate is not None else "not measured",
+                "guessing": people(each.baseline, rounding=ROUND_FLOOR),
+                "control": people(each.control, rounding=ROUND_FLOOR),
+                "gain": won(each.gain),
+                "tested": f"{each.tested:,}" if each.tested else NOT_APPLICABLE,
+                "decides": each.decides,
             }
-            for line in sorted(lines, key=lambda line: not line.decides)
+            for each in sorted(tried, key=lambda each: not each.decides)
         ]
         found.append({"name": name, "question": question, "rows": rows})
     return found

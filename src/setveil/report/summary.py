@@ -24,10 +24,11 @@ from setveil.audit.results import (
     SKIPPED,
     WITH_CARE,
 )
-from setveil.audit.verdict import POSITIVE, focus_of, judge_run, of_thousand_words
+from setveil.audit.verdict import POSITIVE, focus_of, judge_run
 from setveil.core.errors import SetveilError
 from setveil.core.words import (
     NOT_APPLICABLE,
+    count_of_thousand,
     in_thousand,
     join_parts,
     kept,
@@ -153,7 +154,7 @@ def _rows(run: RunRecord, result: AuditResult) -> Iterator[RiskRow]:
             release=in_thousand(most.rate.value),
             guessing=""
             if most.baseline is None
-            else of_thousand_words(most.baseline.value, ROUND_FLOOR),
+            else count_of_thousand(most.baseline.value, ROUND_FLOOR),
             details=details_of(most),
             above=any(gain is not None and gain.high > limit for gain in alike),
             shares=(
@@ -175,7 +176,7 @@ def details_of(adversary: Adversary) -> str:
     said = []
     rate, gain = adversary.rate, adversary.gain
     if rate is not None and rate.low != rate.high:
-        low, high = of_thousand_words(rate.low, ROUND_FLOOR), of_thousand_words(rate.high)
+        low, high = count_of_thousand(rate.low, ROUND_FLOOR), count_of_thousand(rate.high)
         said.append(f"95% interval {low} to {high} of 1,000")
     if adversary.tested:
         said.append(plural(adversary.tested, adversary.unit))
@@ -247,8 +248,8 @@ def _if_they_know_more(run: RunRecord) -> Iterator[str]:
             most = by_risk.get(risk)
             if most is None or most.rate is None:
                 continue
-            count = of_thousand_words(most.rate.value) + ("" if parts else " of 1,000 people")
-            raw = "" if most.raw is None else of_thousand_words(most.raw.value, ROUND_FLOOR)
+            count = count_of_thousand(most.rate.value) + ("" if parts else " of 1,000 people")
+            raw = "" if most.raw is None else count_of_thousand(most.raw.value, ROUND_FLOOR)
             where = "" if parts else "original data: "
             parts.append(f"{verb} {count}" + (f" ({where}{raw})" if raw else ""))
         yield f"An attacker who knows {knows} can {join_parts(parts)}."

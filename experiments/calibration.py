@@ -16,7 +16,7 @@ from experiments.noun_texts import documents_of, glosses, glove, split
 from experiments.tables import chosen, markdown, over_seeds
 from setveil.anonymize import Coat
 from setveil.attack import Shadow
-from setveil.attack.elimination.attacked_cells import AttackedCells
+from setveil.attack.elimination.elimination_score import AttackedCells
 from setveil.core.interval import clustered_share
 from setveil.measure import score
 from setveil.relatedness import Combined, build_index

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from experiments.noun_texts import Split
     from setveil import TransactionTable
     from setveil.attack.elimination.elimination_guess import EliminationGuess
-    from setveil.attack.elimination.rehearsal import Method
+    from setveil.attack.elimination.shadow import Method
     from setveil.relatedness import Relatedness
     from setveil.release.base import Anonymization
 

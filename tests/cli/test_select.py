@@ -5,8 +5,7 @@ import json
 import pytest
 
 from setveil.io.readers import read
-from setveil.measure.cells import cell_density
-from setveil.measure.profile import ttr
+from setveil.measure.profile import cell_density, ttr
 
 
 def test_a_wished_ttr(clinic):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import equivocation as reference
 
-from setveil.measure.equivocation_kernels import least_entropy
+from setveil.measure.equivocation import least_entropy
 
 
 @given(

@@ -12,14 +12,14 @@ import pytest
 
 from setveil.anonymize import Disassociate
 from setveil.attack import ABA, MRA, RGA, VPA, Prior, Random, SemanticPrior
-from setveil.attack.reassociation.cluster_sample import (
+from setveil.attack.reassociation.pieces import (
     BACKGROUND,
     cluster_chances,
     draw_clusters,
+    pools,
     thin,
     with_background,
 )
-from setveil.attack.reassociation.pieces import pools
 from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
 from setveil.core.errors import ParameterError
 from setveil.measure import flat, score_reassociation

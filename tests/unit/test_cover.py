@@ -24,7 +24,7 @@ from setveil.guarantee import (
 )
 from setveil.guarantee.certain_links import Holdings
 from setveil.guarantee.safe_disassociated import cover, greatest_chance
-from setveil.measure import certain_links as measured_links
+from setveil.measure import disassociation as measured_links
 from setveil.measure import linked_share
 from setveil.release import Plan, publish_disassociated, publish_suppressed
 

@@ -28,9 +28,9 @@ from experiments import (
 from experiments.claims import FAILS, HOLDS, OPEN, Claim, judged
 
 from setveil import TransactionTable
-from setveil.attack.elimination.attacked_cells import AttackedCells
+from setveil.attack.elimination.elimination_score import AttackedCells
 from setveil.core.interval import clustered_share
-from setveil.measure.cells import cell_density
+from setveil.measure.profile import cell_density
 
 
 @dataclass(frozen=True)

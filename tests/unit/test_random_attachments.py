@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.attack import Prior, Random
-from setveil.attack.reassociation.random_attachments import expected_hits
+from setveil.attack.reassociation.reassociation_score import expected_hits
 from setveil.attack.reassociation.rebuilt_records import PARTS
 from setveil.measure import score_reassociation
 

@@ -25,10 +25,9 @@ from setveil.attack import (
     load_guess,
     save_guess,
 )
-from setveil.attack.reassociation.assignments import ranked
 from setveil.attack.reassociation.pieces import Piece, Pool, place_at_random, pools
 from setveil.attack.reassociation.prior import place_by_prior
-from setveil.attack.reassociation.vertical_partitioning import combined, parted
+from setveil.attack.reassociation.vertical_partitioning import combined, parted, ranked
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.relatedness import NGD, RecordCounts, parse_relatedness
 from setveil.release import Plan, publish_disassociated, publish_suppressed

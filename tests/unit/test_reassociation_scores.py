@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.reference import reassociation as plain
 
 from setveil import TransactionTable
+from setveil.attack.reassociation import rebuilt_records as protected_itemsets
 from setveil.attack.reassociation.reassociation_guess import ClusterGuess, ReassociationGuess
 from setveil.attack.reassociation.reassociation_score import largest_matching
-from setveil.attack.reassociation.relatedness_attacks import protected_itemsets
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import flat, score, score_reassociation
 from setveil.release import publish_suppressed

@@ -14,8 +14,7 @@ from tests.strategies import tables
 
 from setveil import TransactionTable
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
-from setveil.measure.cells import cell_density
-from setveil.measure.profile import ttr
+from setveil.measure.profile import cell_density, ttr
 from setveil.text import selection
 from setveil.text.selection import (
     Ratio,

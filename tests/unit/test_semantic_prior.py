@@ -13,8 +13,13 @@ from tests.unit.disassociated_instances import releases
 from setveil import TransactionTable
 from setveil.attack import ABA, VPA, Prior, SemanticPrior
 from setveil.attack.reassociation.semantic_prior import hidden_terms, learn
-from setveil.attack.reassociation.term_clustering import balanced, clustered, shared_out
-from setveil.attack.reassociation.term_evidence import TermEvidence, over_anchors
+from setveil.attack.reassociation.term_evidence import (
+    TermEvidence,
+    balanced,
+    clustered,
+    over_anchors,
+    shared_out,
+)
 from setveil.core.errors import NotApplicable
 from setveil.measure import score
 from setveil.relatedness import NGD, Embedding, RecordCounts

@@ -13,12 +13,17 @@ from tests.reference.conditioning import enumerated
 from setveil import TransactionTable
 from setveil.anonymize import Coat
 from setveil.attack import EC, Shadow
-from setveil.attack.elimination.beta_calibration import BetaCalibration
-from setveil.attack.elimination.conditioning import conditioned, usual_crowding
-from setveil.attack.elimination.ensemble import best_cells
+from setveil.attack.elimination.calibration import BetaCalibration
+from setveil.attack.elimination.distance_attacks import best_cells
 from setveil.attack.elimination.evidence import CellRows, cell_tables
-from setveil.attack.elimination.rehearsal import Rehearsed, rehearse, visible
-from setveil.attack.elimination.shadow import Learned
+from setveil.attack.elimination.shadow import (
+    Learned,
+    Rehearsed,
+    conditioned,
+    rehearse,
+    usual_crowding,
+    visible,
+)
 from setveil.attack.logistic import Logistic
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.io.embeddings import Vectors

@@ -1,7 +1,7 @@
 """Adversaries: each takes a release and what it knows, and returns a guess."""
 
 from setveil.attack.base import RISKS, Attack, AuditRole, Finding, check_applies
-from setveil.attack.elimination.distance_attacks import GBA, MDA, RA, RBA, TBA, WBA
+from setveil.attack.elimination.distance_attacks import EC, GBA, MDA, RA, RBA, TBA, WBA
 from setveil.attack.elimination.distance_tables import (
     Contexts,
     DistanceTable,
@@ -15,7 +15,6 @@ from setveil.attack.elimination.elimination_guess import (
     TableGuess,
     reasons,
 )
-from setveil.attack.elimination.ensemble import EC
 from setveil.attack.elimination.shadow import Shadow
 from setveil.attack.guess import Guess, load_guess, save_guess
 from setveil.attack.inference import Inference, InferenceGuess, item_chance

@@ -7,9 +7,7 @@ from setveil.attack.randomized.noise_filter import noise_removed, score_filter
 from setveil.attack.randomized.public_records import score_ranks
 from setveil.attack.reassociation.word_mover import WordMover
 from setveil.core.interval import Rate
-from setveil.measure.cells import cell_density
-from setveil.measure.certain_links import linked_share
-from setveil.measure.disassociation import pair_support_error, terms_lost
+from setveil.measure.disassociation import linked_share, pair_support_error, terms_lost
 from setveil.measure.equivocation import (
     conditional_equivocation,
     equivocation,
@@ -17,6 +15,7 @@ from setveil.measure.equivocation import (
     equivocation_curve,
 )
 from setveil.measure.generalization import (
+    average_loss,
     ggd,
     ggd_exact,
     ggd_share,
@@ -27,12 +26,18 @@ from setveil.measure.generalization import (
     level_mean,
     ncp,
     records_kept,
+    ul,
+    ul_exact,
+    ul_log2,
 )
-from setveil.measure.itemsets import certain_itemset_loss, top_itemsets, top_k_itemset_loss
-from setveil.measure.loss import average_loss
-from setveil.measure.multilevel import multilevel_itemset_loss
+from setveil.measure.itemsets import (
+    certain_itemset_loss,
+    multilevel_itemset_loss,
+    top_itemsets,
+    top_k_itemset_loss,
+)
 from setveil.measure.perturbation import items_shown, items_true, perturbation_loss
-from setveil.measure.profile import Profile, profile, ttr
+from setveil.measure.profile import Profile, cell_density, profile, ttr
 from setveil.measure.queries import QueryError, average_relative_error, draw_queries
 from setveil.measure.reconstruction import (
     ReconstructionError,
@@ -55,7 +60,6 @@ from setveil.measure.summary import measure_all
 from setveil.measure.targets import draw_questions, draw_targets
 from setveil.measure.uniqueness import uniqueness
 from setveil.measure.unlinked import profile_link
-from setveil.measure.utility_loss import ul, ul_exact, ul_log2
 
 __all__ = [
     "Bin",

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from setveil.core.errors import NotApplicable
 from setveil.measure import generalization as of
-from setveil.measure.certain_links import linked_share
-from setveil.measure.disassociation import pair_support_error, terms_lost
-from setveil.measure.itemsets import certain_itemset_loss, top_k_itemset_loss
-from setveil.measure.loss import average_loss
-from setveil.measure.multilevel import multilevel_itemset_loss
+from setveil.measure.disassociation import linked_share, pair_support_error, terms_lost
+from setveil.measure.generalization import average_loss, ul, ul_log2
+from setveil.measure.itemsets import (
+    certain_itemset_loss,
+    multilevel_itemset_loss,
+    top_k_itemset_loss,
+)
 from setveil.measure.perturbation import items_shown, items_true, perturbation_loss
 from setveil.measure.queries import average_relative_error
 from setveil.measure.reconstruction import mean_reconstruction_error
 from setveil.measure.rules import rules_kept
-from setveil.measure.utility_loss import ul, ul_log2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.attack.elimination.distance_attacks import DistanceAttack
-from setveil.attack.elimination.ensemble import EC
+from setveil.attack.elimination.distance_attacks import EC, DistanceAttack
 from setveil.attack.linkage.linkage import Linkage
 from setveil.attack.reassociation.pieces import DISASSOCIATED
 from setveil.core.errors import NotApplicable

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.attack.elimination.distance_attacks import DistanceAttack, Eliminated, guessed
+from setveil.attack.elimination.distance_attacks import (
+    EC,
+    DistanceAttack,
+    Eliminated,
+    guess_table,
+    guessed,
+)
 from setveil.attack.elimination.distance_tables import (
     Contexts,
     DistanceTable,
@@ -22,9 +28,7 @@ from setveil.attack.elimination.distance_tables import (
     distance_table,
 )
 from setveil.attack.elimination.elimination_guess import EliminationGuess, TableGuess
-from setveil.attack.elimination.ensemble import EC, guess_table
-from setveil.attack.elimination.evidence import CellRows, Evidence
-from setveil.attack.elimination.word_vectors import Shown
+from setveil.attack.elimination.evidence import CellRows, Evidence, Shown
 from setveil.core.arrays import Int64Array, kept_offsets
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of

@@ -153,7 +153,7 @@ def with_cell_density(
         be chosen, as they are data too, and do not change the density.
     groups
         The items that will be published together, as one generalized item each; see
-        :func:`setveil.measure.cells.cell_density`.
+        :func:`setveil.measure.profile.cell_density`.
     target
         The wished density, above 0 and at most 1.
     size, tolerance, rng, progress

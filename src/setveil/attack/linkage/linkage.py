@@ -495,7 +495,6 @@ def link_rates(
 
     Examples
     --------
-    >>> from setveil.attack.linkage.linkage import Link
     >>> links = [Link(("flu",), 2, 0.5, (0, 1), ("gout",))]
     >>> guess = LinkageGuess(attack="linkage", k=5, targets=(7,), links=links, strangers=())
     >>> rates = link_rates(guess, {7: ["flu", "gout"]}, np.array([7, 3, 4, 5]))

@@ -5,7 +5,7 @@ the anchor chunk's sub-records, and empty rows for the records beyond them. A *p
 sub-record of another chunk, with its number of copies, or a term of the term chunk. Clusters that
 share a chunk form one pool, as a shared sub-record may belong to a record of any of them.
 
-Where only some clusters are attacked (:mod:`setveil.attack.reassociation.cluster_sample`), a pool
+Where only some clusters are attacked (:mod:`setveil.attack.reassociation.pieces`), a pool
 has these, and others as *background*: their rows compete for shared sub-records, of which as many
 are in the pool as fall to its rows on average.
 """
@@ -15,19 +15,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from setveil.attack.base import LINKAGE, AuditRole, Finding
-from setveil.attack.reassociation.cluster_sample import thin, with_background
 from setveil.attack.reassociation.reassociation_guess import ClusterGuess, Content
 from setveil.core.arrays import Int64Array, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from setveil.attack.reassociation.cluster_sample import ClusterSample
     from setveil.release import Chunk, DisassociatedRelease
 
     Placed = Sequence[Int64Array]
@@ -365,3 +364,160 @@ def pairs_in_rows(pool: Pool, placed: Placed) -> list[tuple[int, str, str]]:
         together = (pair for terms in held[low:high] for pair in combinations(sorted(terms), 2))
         found += [(cluster, first, second) for first, second in dict.fromkeys(together)]
     return found
+
+
+# --- a sample of clusters -------------------------------------------------------------------------
+
+
+SAMPLE_DOC = "clusters to draw and attack; all of them by default"
+BACKGROUND = 500
+"""Rows that compete for the sub-records of a shared chunk, at least, where there are as many."""
+
+
+class ClusterSample(NamedTuple):
+    """Clusters that are attacked.
+
+    Parameters
+    ----------
+    clusters
+        Their numbers, ascending, each once.
+    draws
+        How often each was drawn.
+    """
+
+    clusters: Int64Array
+    draws: Int64Array
+
+    def sentence(self, release: DisassociatedRelease) -> str:
+        """Say how much of a release is attacked.
+
+        >>> from setveil import TransactionTable
+        >>> from setveil.release.chunk_plan import Plan, publish_disassociated
+        >>> table = TransactionTable.from_rows([["a"], ["a"], ["b"]])
+        >>> release, _ = publish_disassociated(table, [
+        ...     Plan(records=[0, 1], domains=((0,),), terms=()),
+        ...     Plan(records=[2], domains=(), terms=(1,))])
+        >>> ClusterSample(np.array([1]), np.array([3])).sentence(release)
+        '1 of 2 clusters was attacked, drawn at random in 3 draws: every rate is an estimate'
+        """
+        attacked, every = len(self.clusters), len(release.sizes)
+        return (
+            f"{attacked:,} of {every:,} clusters {'was' if attacked == 1 else 'were'} attacked, "
+            f"drawn at random in {int(self.draws.sum()):,} draws: every rate is an estimate"
+        )
+
+
+def cluster_chances(release: DisassociatedRelease) -> npt.NDArray[np.float64]:
+    """Return the chance of each cluster to be the one that is drawn.
+
+    In proportion to the square root of its records, the items of its own chunks and its terms:
+    all of this is published.
+
+    >>> from setveil import TransactionTable
+    >>> from setveil.release.chunk_plan import Plan, publish_disassociated
+    >>> table = TransactionTable.from_rows([["a"], ["a"], ["b"] , ["b"], ["b"], ["b"],
+    ...                                     ["b"], ["b"], ["b"], ["b"]])
+    >>> release, _ = publish_disassociated(table, [
+    ...     Plan(records=[0, 1], domains=((0,),), terms=()),
+    ...     Plan(records=[*range(2, 10)], domains=((1,),), terms=())])
+    >>> sorted(cluster_chances(release).round(3).tolist())
+    [0.333, 0.667]
+    """
+    own = release.row_offsets[release.chunk_offsets[release.chunk_starts]]
+    held = release.sizes + np.diff(own) + np.diff(release.term_offsets)
+    roots = np.sqrt(held)
+    return np.asarray(roots / roots.sum())
+
+
+def draw_clusters(
+    release: DisassociatedRelease, sample: int | None, rng: np.random.Generator
+) -> ClusterSample | None:
+    """Draw clusters to be attacked; None where all are, as there are no more than asked for.
+
+    Parameters
+    ----------
+    release
+        Whose clusters.
+    sample
+        How many draws; None for all clusters.
+    rng
+        Draws.
+    """
+    if sample is None or sample >= len(release.sizes):
+        return None
+    drawn = rng.choice(len(release.sizes), sample, p=cluster_chances(release))
+    clusters, draws = np.unique(drawn, return_counts=True)
+    return ClusterSample(clusters, draws)
+
+
+def with_background(
+    release: DisassociatedRelease,
+    block: tuple[int, int],
+    attacked: Int64Array,
+    rng: np.random.Generator,
+) -> Int64Array:
+    """Return the clusters of a joint cluster whose rows compete for shared sub-records.
+
+    Those that are attacked, and others drawn at random: wherever an attacked cluster shares a
+    chunk, the chunk's clusters together have at least :data:`BACKGROUND` rows among those that
+    are returned, or are all returned.
+
+    Parameters
+    ----------
+    release
+        What is attacked.
+    block
+        The joint cluster: its first cluster, and the one after its last.
+    attacked
+        Which of its clusters are attacked, ascending.
+    rng
+        Draws the others.
+    """
+    first, last = block
+    sizes = release.sizes[first:last]
+    there = np.zeros(last - first, dtype=bool)
+    there[attacked - first] = True
+    asked = there.copy()
+    shared = release.shared_within(first, last)
+    ranges = {
+        (int(release.chunk_first[q]) - first, int(release.chunk_last[q]) - first) for q in shared
+    }
+    # Inner ranges first: their clusters count for the outer ones too.
+    for low, high in sorted(ranges, key=lambda each: (each[1] - each[0], each)):
+        if not asked[low:high].any():
+            continue
+        rows = int(sizes[low:high][there[low:high]].sum())
+        others = rng.permutation(low + np.flatnonzero(~there[low:high]))
+        before = rows + offsets_of(sizes[others])[:-1]
+        there[others[before < BACKGROUND]] = True
+    return first + np.flatnonzero(there)
+
+
+def thin(rows: int, places: int, everywhere: int, rng: np.random.Generator) -> Int64Array:
+    """Return which sub-records of a shared chunk are up for the places of some of its clusters.
+
+    As many as fall to them on average, evenly spaced from a random start. Equal sub-records
+    stand together, so of each content as many are returned as fall to the places, rounded up or
+    down. Nothing tells which records they belong to.
+
+    Parameters
+    ----------
+    rows
+        Sub-records of the chunk.
+    places, everywhere
+        Records of the clusters that are looked at, and of all that share the chunk.
+    rng
+        Draws the start.
+
+    Examples
+    --------
+    >>> thin(6, 10, 20, np.random.default_rng(1)).tolist()
+    [1, 3, 5]
+    >>> thin(6, 20, 20, np.random.default_rng(1)).tolist()
+    [0, 1, 2, 3, 4, 5]
+    """
+    if places == everywhere:
+        return np.arange(rows)
+    step = everywhere / places
+    taken = ((rng.random() + np.arange(int(rows / step) + 1)) * step).astype(np.int64)
+    return taken[taken < rows]

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.attack.base import AuditRole, check_applies
-from setveil.attack.reassociation.cluster_sample import SAMPLE_DOC, draw_clusters
 from setveil.attack.reassociation.piece_scores import rounded
 from setveil.attack.reassociation.pieces import (
     DISASSOCIATED,
+    SAMPLE_DOC,
     assembled,
+    draw_clusters,
     pairs_in_rows,
     place_at_random,
     pools,
@@ -28,8 +29,7 @@ from setveil.core.registry import register
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.attack.reassociation.cluster_sample import ClusterSample
-    from setveil.attack.reassociation.pieces import Placed, Pool
+    from setveil.attack.reassociation.pieces import ClusterSample, Placed, Pool
     from setveil.core.arrays import FloatArray, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 

@@ -127,7 +127,7 @@ class ReassociationGuess(Guess):
         What a reader should know: terms that were unknown, what could not be decided.
     draws
         For a sample how often each of its clusters was drawn, as
-        :func:`~setveil.attack.reassociation.cluster_sample.draw_clusters` does; empty where all
+        :func:`~setveil.attack.reassociation.pieces.draw_clusters` does; empty where all
         were attacked.
 
     Examples

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setveil.attack.base import AuditRole, check_applies
-from setveil.attack.reassociation.cluster_sample import SAMPLE_DOC, draw_clusters
 from setveil.attack.reassociation.piece_scores import (
     average,
     most_related,
@@ -24,6 +23,8 @@ from setveil.attack.reassociation.piece_scores import (
 )
 from setveil.attack.reassociation.pieces import (
     DISASSOCIATED,
+    SAMPLE_DOC,
+    draw_clusters,
     place_at_random,
     pools,
     reassociation_role,

@@ -10,17 +10,28 @@ import numpy as np
 
 from setveil.attack.base import AuditRole, check_applies
 from setveil.attack.logistic import Logistic
-from setveil.attack.reassociation.cluster_sample import SAMPLE_DOC, draw_clusters
 from setveil.attack.reassociation.piece_scores import check_known
-from setveil.attack.reassociation.pieces import DISASSOCIATED, pools, reassociation_role
+from setveil.attack.reassociation.pieces import (
+    DISASSOCIATED,
+    SAMPLE_DOC,
+    draw_clusters,
+    pools,
+    reassociation_role,
+)
 from setveil.attack.reassociation.prior import (
     COPIES_DOC,
     place_by_prior,
     reassociated,
     rows_of_terms,
 )
-from setveil.attack.reassociation.term_clustering import clustered, likeness, shared_out
-from setveil.attack.reassociation.term_evidence import TermEvidence, centred, over_anchors
+from setveil.attack.reassociation.term_evidence import (
+    TermEvidence,
+    centred,
+    clustered,
+    likeness,
+    over_anchors,
+    shared_out,
+)
 from setveil.core.params import count, flag
 from setveil.core.registry import register
 

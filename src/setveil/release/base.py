@@ -16,7 +16,7 @@ from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.notebook import ROWS, ShowsRecords, html_of_records
 from setveil.core.table import TransactionTable, frozen
 from setveil.release.account import Content, Occurrences
-from setveil.release.data_file import long_frame
+from setveil.release.data_file import decode, long_frame
 from setveil.release.export import export_rows
 from setveil.release.views import CertainItems, rows_of_table
 
@@ -146,6 +146,13 @@ FORMS: dict[str, type[Release]] = {}
 """The forms that can be stored, by the names that manifests give them."""
 
 
+def form_named(name: str) -> type[Release]:
+    """Return the form that a manifest gives this name."""
+    if name not in FORMS:
+        raise ReleaseError(f"the form {name!r} is not known")
+    return FORMS[name]
+
+
 def rebuild(form: str, rows: LabelledRows, structure: Mapping[str, Any]) -> Release:
     """Return the release that was stored under the name of a form.
 
@@ -153,9 +160,7 @@ def rebuild(form: str, rows: LabelledRows, structure: Mapping[str, Any]) -> Rele
     >>> rebuild("suppressed", LabelledRows.of([["flu", "gout"], ["flu"]]), {}).to_rows()
     [['flu', 'gout'], ['flu']]
     """
-    if form not in FORMS:
-        raise ReleaseError(f"the form {form!r} is not known")
-    return FORMS[form].rebuild(rows, structure)
+    return form_named(form).rebuild(rows, structure)
 
 
 class Release(ShowsRecords):
@@ -173,6 +178,8 @@ class Release(ShowsRecords):
     """Whether only the taxonomy tells what stands behind a published term."""
     counted_in_worlds: ClassVar[bool] = False
     """Whether itemsets are counted in a random original: what is certain would say too little."""
+    shows_lengths: ClassVar[bool] = True
+    """Whether no record is published longer than it was; if not, there are as many records."""
 
     def __init_subclass__(cls) -> None:
         can_be_stored = getattr_static(cls, "rebuild") is not vars(Release)["rebuild"]
@@ -220,8 +227,10 @@ class Release(ShowsRecords):
     def may_come_from(self, original: TransactionTable) -> bool:
         """Tell whether the sizes alone do not rule out that `original` gave this release.
 
-        No record is published longer than it was, so neither is the i-th longest one.
+        Where no record is published longer than it was, neither is the i-th longest one.
         """
+        if not self.shows_lengths:
+            return len(self) == len(original)
         here = sorted((len(row) for row in self.to_rows()), reverse=True)
         there = sorted(original.lengths.tolist(), reverse=True)
         return len(here) <= len(there) and all(map(le, here, there))
@@ -427,6 +436,12 @@ class Release(ShowsRecords):
     def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Release:  # noqa: ARG003
         """Return the release of some rows and a structure, or say what is wrong with them."""
         raise NotApplicable(f"releases of the form {cls.form!r} cannot be stored yet")
+
+    @classmethod
+    def of_data(cls, data: bytes, format: str, structure: Mapping[str, Any]) -> tuple[Release, int]:
+        """Return the release of a data file's content, and how many items that holds."""
+        rows = decode(data, format)
+        return cls.rebuild(rows, structure), len(rows.items)
 
     # --- what only one form has -----------------------------------------------------------------
 

@@ -500,6 +500,33 @@ def canonical_clusters(
     return [c for block in outermost for c in block.clusters]
 
 
+def order_of_clusters(
+    sizes: Int64Array,
+    ranges: tuple[Int64Array, Int64Array],
+    keys: Sequence[bytes],
+    term_offsets: Int64Array,
+    terms: Int32Array,
+) -> list[int]:
+    """Return the canonical order of clusters, whose chunks come in any order.
+
+    `ranges` are the first clusters of the chunks and the ones after their last, `keys` what
+    :func:`chunk_keys` says of them.
+    """
+    first, last = (bounds.tolist() for bounds in ranges)
+    own = [q for q in range(len(keys)) if last[q] == first[q] + 1]
+    own.sort(key=lambda q: (first[q], keys[q]))
+    shared = [q for q in range(len(keys)) if last[q] > first[q] + 1]
+    of_clusters = cluster_keys(
+        sizes,
+        np.array([first[q] for q in own], dtype=np.int64),
+        [keys[q] for q in own],
+        term_offsets,
+        terms,
+    )
+    joints = [(first[q], last[q]) for q in shared]
+    return canonical_clusters(of_clusters, joints, [keys[q] for q in shared])
+
+
 def _walk(blocks: dict[int, Block], first: int, last: int) -> list[Block]:
     found = []
     while first < last:
@@ -705,11 +732,8 @@ def _order(release: ChunkArrays) -> str | None:
     for part in (place[:own], place[own:]):
         if any(a > b for a, b in pairwise(part)):
             return "the chunks of a cluster are not in canonical order"
-    of_clusters = cluster_keys(
-        release.sizes, release.chunk_first[:own], keys[:own], release.term_offsets, release.terms
-    )
-    shared = [(first, -last) for first, last, _ in place[own:]]
-    order = canonical_clusters(of_clusters, shared, keys[own:])
+    ranges = release.chunk_first, release.chunk_last
+    order = order_of_clusters(release.sizes, ranges, keys, release.term_offsets, release.terms)
     if order != list(range(len(order))):
         return "the clusters are not in canonical order"
     return None

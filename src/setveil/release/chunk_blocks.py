@@ -13,7 +13,7 @@ import numpy as np
 from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import ReleaseError
 from setveil.core.table import Vocabulary, take_rows
-from setveil.release.chunk_arrays import are_nested, canonical_clusters, chunk_keys, cluster_keys
+from setveil.release.chunk_arrays import are_nested, chunk_keys, order_of_clusters
 from setveil.release.data_file import LabelledRowsBuilder, flat_lists, frames_of_parts, is_in_parts
 from setveil.release.disassociated import DisassociatedRelease, check_sizes
 
@@ -191,14 +191,11 @@ def joined(columns: Mapping[str, Lists]) -> dict[str, Any]:
 
 def _block_order(starts: Int64Array, fields: Mapping[str, Any]) -> Int64Array:
     """Return the order of blocks in which their clusters are in canonical order."""
-    first, last = fields["chunk_first"], fields["chunk_last"]
-    own = int(np.count_nonzero(last == first + 1))
     keys = chunk_keys(fields["chunk_offsets"], fields["row_offsets"], fields["items"])
-    of_clusters = cluster_keys(
-        fields["sizes"], first[:own], keys[:own], fields["term_offsets"], fields["terms"]
+    ranges = fields["chunk_first"], fields["chunk_last"]
+    clusters = order_of_clusters(
+        fields["sizes"], ranges, keys, fields["term_offsets"], fields["terms"]
     )
-    ranges = list(zip(first[own:].tolist(), last[own:].tolist(), strict=True))
-    clusters = canonical_clusters(of_clusters, ranges, keys[own:])
     # The clusters of a block stay neighbours.
     block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[clusters]
     return block[np.flatnonzero(np.diff(block, prepend=-1))]

@@ -12,7 +12,7 @@ from setveil.core.arrays import Int32Array, Int64Array, occurring, offsets_of, r
 from setveil.core.errors import ParameterError
 from setveil.core.table import TransactionTable, Vocabulary, take_rows
 from setveil.release.base import Key
-from setveil.release.chunk_arrays import canonical_clusters, chunk_keys, cluster_keys, rows_within
+from setveil.release.chunk_arrays import chunk_keys, order_of_clusters, rows_within
 from setveil.release.disassociated import DisassociatedRelease
 
 if TYPE_CHECKING:
@@ -91,11 +91,8 @@ def publish_disassociated(
     [0, 1, 2, 3, 4]
     """
     cut = _cut(table, clusters, joints, removed)
-    order, joint_places = _canonical(cut, len(clusters))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    order, first = _canonical(cut, len(clusters))
     own = cut.last == cut.first + 1
-    first = np.where(own, place[np.minimum(cut.first, len(order) - 1)], joint_places)
     last = first + cut.last - cut.first
     kinds = zip((~own).tolist(), first.tolist(), (-last).tolist(), cut.keys, strict=True)
     chunk_order = [q for _, q in sorted((kind, q) for q, kind in enumerate(kinds))]
@@ -366,25 +363,13 @@ def _kept(
 
 def _canonical(cut: _Cut, n_clusters: int) -> tuple[list[int], Int64Array]:
     """Return the order of the clusters, and for each chunk the new place of its first cluster."""
-    own = np.flatnonzero(cut.last == cut.first + 1)
-    own = own[np.argsort(cut.first[own], kind="stable")]
-    by_cluster = sorted(own.tolist(), key=lambda q: (int(cut.first[q]), cut.keys[q]))
     sizes = np.array([len(records) for records in cut.records], dtype=np.int64)
-    keys = cluster_keys(
-        sizes,
-        cut.first[by_cluster],
-        [cut.keys[q] for q in by_cluster],
-        cut.term_offsets,
-        cut.terms,
-    )
-    joints = np.flatnonzero(cut.last > cut.first + 1).tolist()
-    ranges = [(int(cut.first[q]), int(cut.last[q])) for q in joints]
-    order = canonical_clusters(keys, ranges, [cut.keys[q] for q in joints])
+    order = order_of_clusters(sizes, (cut.first, cut.last), cut.keys, cut.term_offsets, cut.terms)
     place = np.empty(n_clusters, dtype=np.int64)
     place[order] = np.arange(n_clusters)
-    first = np.zeros(len(cut.first), dtype=np.int64)
-    for q, (start, stop) in zip(joints, ranges, strict=True):
-        first[q] = place[start:stop].min()
+    first = place[np.minimum(cut.first, n_clusters - 1)]
+    for q in np.flatnonzero(cut.last > cut.first + 1).tolist():
+        first[q] = place[cut.first[q] : cut.last[q]].min()
     return order, first
 
 

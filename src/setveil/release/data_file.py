@@ -267,13 +267,18 @@ ROW_GROUP = 1 << 20
 """Rows of a Parquet row group: fixed, so that the bytes do not depend on the machine."""
 
 
-def _to_parquet(records: LabelledRows) -> bytes:
-    """Write a long frame: one line per record and item, an empty record with a null item."""
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file: the same bytes for the same table."""
     sink = io.BytesIO()
-    long_frame(*records).rechunk().write_parquet(
+    frame.rechunk().write_parquet(
         sink, compression="zstd", compression_level=6, statistics=False, row_group_size=ROW_GROUP
     )
     return sink.getvalue()
+
+
+def _to_parquet(records: LabelledRows) -> bytes:
+    """Write a long frame: one line per record and item, an empty record with a null item."""
+    return parquet_bytes(long_frame(*records))
 
 
 def _from_parquet(data: bytes) -> LabelledRows:

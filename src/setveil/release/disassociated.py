@@ -23,7 +23,7 @@ from setveil.release.account import (
     Occurrences,
     least_size,
 )
-from setveil.release.base import UNKNOWN, Bounds, Key, Matches
+from setveil.release.base import UNKNOWN, Bounds, Key, Matches, Release
 from setveil.release.chunk_arrays import ChunkArrays
 from setveil.release.data_file import LabelledRows
 from setveil.release.export import (
@@ -35,7 +35,7 @@ from setveil.release.export import (
     commonest_terms,
     literal,
 )
-from setveil.release.manifest import LARGEST
+from setveil.release.manifest import LARGEST, read_counts
 from setveil.release.views import CertainItems, leaf_rows, rows_of_table
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ terms
 
     form: ClassVar[str] = "disassociated"
     counted_in_worlds: ClassVar[bool] = True
+    shows_lengths: ClassVar[bool] = False
 
     # --- the records in one shape, and what became of the items ---------------------------------
 
@@ -212,9 +213,7 @@ terms
         return min(float(self.matches([*others, item]).weights.sum()) / whole, 1.0)
 
     def sample_world(
-        self,
-        rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Draw one world; records come slot by slot, cluster after cluster.
 
@@ -230,15 +229,8 @@ terms
 
         return sample(self, rng)
 
-    def may_come_from(self, original: TransactionTable) -> bool:
-        """Tell whether `original` has as many records."""
-        return len(self) == len(original)
-
     def is_consistent_with(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release.
 
@@ -289,6 +281,16 @@ terms
         return {name: numbers.tolist() for name, numbers in zip(LISTS, lists, strict=True)}
 
     @classmethod
+    def of_data(cls, data: bytes, format: str, structure: Mapping[str, Any]) -> tuple[Release, int]:
+        """Return the release of a data file, or of blocks that a cluster of machines wrote."""
+        if structure != {"parts": True}:
+            return super().of_data(data, format, structure)
+        from setveil.release.chunk_blocks import release_in_parts
+
+        release = release_in_parts(data)
+        return release, len(release.items) + len(release.terms)
+
+    @classmethod
     def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
         """Return the release of some rows and a structure, or say what is wrong with them.
 
@@ -298,7 +300,9 @@ terms
         setveil.core.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
         """
         offsets, items = rows.offsets, rows.items
-        sizes, chunks, counts, shared, with_terms = (_numbers(structure, name) for name in LISTS)
+        sizes, chunks, counts, shared, with_terms = (read_counts(structure, name) for name in LISTS)
+        for more in sorted(set(structure) - set(LISTS)):
+            raise ReleaseError(f"manifest.json is damaged: {more!r} is no list of counts of chunks")
         own = int(chunks.sum())
         n_rows = int(counts.sum())
         ascending = np.all(np.diff(with_terms) > 0) and np.all(with_terms < len(sizes))
@@ -474,18 +478,6 @@ one of 1,073,741,824, are too many for 3 sub-records
             f"{where} is damaged: {total:,} records in {len(sizes):,} clusters, one of "
             f"{sizes.max():,}, are too many for {int(seen.sum()):,} sub-records"
         )
-
-
-def _numbers(structure: Mapping[str, Any], name: str) -> Int64Array:
-    """Return a list of counts from a manifest."""
-    given = structure.get(name)
-    if (
-        set(structure) - set(LISTS)
-        or not isinstance(given, list)
-        or not all(type(value) is int and 0 <= value < LARGEST for value in given)
-    ):
-        raise ReleaseError(f"manifest.json is damaged: {name!r} is no list of counts")
-    return np.array(given, dtype=np.int64)
 
 
 def _became_pieces(kept: int, listed: int, gone: int) -> str:

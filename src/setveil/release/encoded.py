@@ -25,8 +25,12 @@ from setveil.release.export import (
     Export,
     export_records,
 )
-from setveil.release.item_rows import fields_of_rows
-from setveil.release.suppressed import ReadableRows, SuppressedRelease, publish_suppressed
+from setveil.release.suppressed import (
+    ReadableRows,
+    SuppressedRelease,
+    fields_of_rows,
+    publish_suppressed,
+)
 from setveil.release.views import TaggedItems
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from setveil.core.errors import ParameterError
 from setveil.core.table import TransactionTable
 from setveil.core.words import plural, visible
-from setveil.release.data_file import LabelledRows, long_frame
+from setveil.release.data_file import LabelledRows, long_frame, parquet_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from setveil.release.base import Release
 
-ROW_GROUP = 1 << 20
-"""Rows of a Parquet row group: fixed, so that the bytes do not depend on the machine."""
 FORMATS = ("parquet", "csv", "jsonl")
 COLUMNS, TERMS = "dictionary-columns", "dictionary-terms"
 """Names of the two tables of the data dictionary."""
@@ -163,16 +161,10 @@ def table_bytes(frame: pl.DataFrame, format: str) -> bytes:
     >>> table_bytes(pl.DataFrame({"record": [0, 1], "item": ["flu", None]}), "csv")
     b'record,item\n0,flu\n1,\n'
     """
-    sink = io.BytesIO()
     if format == "parquet":
-        frame.rechunk().write_parquet(
-            sink,
-            compression="zstd",
-            compression_level=6,
-            statistics=False,
-            row_group_size=ROW_GROUP,
-        )
-    elif format == "csv":
+        return parquet_bytes(frame)
+    sink = io.BytesIO()
+    if format == "csv":
         frame.write_csv(sink)
     else:
         frame.write_ndjson(sink)

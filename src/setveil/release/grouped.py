@@ -45,7 +45,7 @@ from setveil.release.export import (
     literal,
 )
 from setveil.release.group_parts import group_keys, parts_by_group, split_rows
-from setveil.release.manifest import LARGEST
+from setveil.release.manifest import read_counts
 from setveil.release.views import CertainItems, Images
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ class GroupedRelease(Release):
 
     form: ClassVar[str] = "grouped"
     builder: ClassVar[str] = "publish_grouped"
+    shows_lengths: ClassVar[bool] = False
 
     vocabulary: Vocabulary
     starts: Int64Array
@@ -359,9 +360,7 @@ class GroupedRelease(Release):
         return float(self.matches(itemset).weights.sum())
 
     def sample_world(
-        self,
-        rng: np.random.Generator,
-        taxonomy: Taxonomy | None = None,
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Draw one world; records come slot by slot. All worlds are equally likely.
 
@@ -370,15 +369,8 @@ class GroupedRelease(Release):
         """
         return drawn_world(self, rng)
 
-    def may_come_from(self, original: TransactionTable) -> bool:
-        """Tell whether `original` has as many records."""
-        return len(self) == len(original)
-
     def is_consistent_with(
-        self,
-        original: TransactionTable,
-        key: Key,
-        taxonomy: Taxonomy | None = None,
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
         return gives(self, original, key)
@@ -487,11 +479,11 @@ class GroupedRelease(Release):
         offsets, items = rows.offsets, rows.items
         if set(structure) not in (LISTED, DEALT):
             raise ReleaseError("manifest.json is damaged: it does not say how records are grouped")
-        sizes = _numbers(structure, "sizes")
+        sizes = read_counts(structure, "sizes")
         starts = offsets_of(sizes)
         if set(structure) == DEALT:
             return _rebuild_dealt(vocabulary, offsets, items, starts, structure["sensitive"])
-        parts, counts = _numbers(structure, "parts"), _numbers(structure, "counts")
+        parts, counts = read_counts(structure, "parts"), read_counts(structure, "counts")
         n, q = int(sizes.sum()), int(parts.sum())
         if len(parts) != len(sizes) or len(counts) != q or not isinstance(structure["whole"], bool):
             raise ReleaseError("manifest.json is damaged: its lists of groups do not fit")
@@ -723,16 +715,6 @@ def _rebuild_dealt(
         whole=True,
         dealt=kind_of,
     )
-
-
-def _numbers(structure: Mapping[str, Any], name: str) -> Int64Array:
-    """Return a list of counts from a manifest."""
-    given = structure[name]
-    if not isinstance(given, list) or not all(
-        type(value) is int and 0 <= value < LARGEST for value in given
-    ):
-        raise ReleaseError(f"manifest.json is damaged: {name!r} is no list of counts")
-    return np.array(given, dtype=np.int64)
 
 
 def _those(sensitive: int) -> str:

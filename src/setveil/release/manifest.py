@@ -18,6 +18,8 @@ from setveil.core.words import json_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from setveil.core.arrays import Int64Array
+
 VERSION = 1
 """Version of the directory's layout; a release of a later version is refused."""
 
@@ -154,6 +156,21 @@ def _field(raw: Mapping[str, Any], name: str, kind: type) -> Any:  # noqa: ANN40
 def _count(raw: Mapping[str, Any], name: str) -> int:
     value: int = _field(raw, name, int)
     return value
+
+
+def read_counts(structure: Mapping[str, Any], name: str) -> Int64Array:
+    """Return a list of counts from the structure of a release.
+
+    >>> read_counts({"sizes": "many"}, "sizes")
+    Traceback (most recent call last):
+    setveil.core.errors.ReleaseError: manifest.json is damaged: 'sizes' is no list of counts
+    """
+    given = structure.get(name)
+    if not isinstance(given, list) or not all(
+        type(value) is int and 0 <= value < LARGEST for value in given
+    ):
+        raise ReleaseError(f"manifest.json is damaged: {name!r} is no list of counts")
+    return np.array(given, dtype=np.int64)
 
 
 def _promise(raw: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ from setveil.release.export import (
     rows_example,
 )
 from setveil.release.item_channel import ItemChannel
-from setveil.release.item_rows import ItemRows, fields_of_rows
+from setveil.release.suppressed import ItemRows, fields_of_rows
 from setveil.release.views import CertainItems
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class PerturbedRelease(ItemRows):
     Parameters
     ----------
     vocabulary, offsets, items
-        The records, see :class:`~setveil.release.item_rows.ItemRows`.
+        The records, see :class:`~setveil.release.suppressed.ItemRows`.
     channel
         The mechanism, which is public.
 
@@ -70,6 +70,8 @@ class PerturbedRelease(ItemRows):
 
     form: ClassVar[str] = "perturbed"
     builder: ClassVar[str] = "publish_perturbed"
+    counted_in_worlds: ClassVar[bool] = True
+    shows_lengths: ClassVar[bool] = False
 
     channel: ItemChannel
 
@@ -85,8 +87,6 @@ class PerturbedRelease(ItemRows):
     def unseen(self) -> int:
         """How many items of the domain no record shows."""
         return self.channel.domain - len(self.vocabulary)
-
-    counted_in_worlds: ClassVar[bool] = True
 
     def published_rows(self) -> PublishedRows:
         """Refuse: no record is true for certain."""
@@ -220,10 +220,6 @@ class PerturbedRelease(ItemRows):
 
         draw = drawn_items if self.channel.sizes is None else drawn_sizes
         return draw(self, rng)
-
-    def may_come_from(self, original: TransactionTable) -> bool:
-        """Tell whether `original` has as many records."""
-        return len(self) == len(original)
 
     def is_consistent_with(
         self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from setveil.core.registry import find
 from setveil.core.untrusted import open_file, parse_json, read_file
 from setveil.release.base import FORMS
 from setveil.release.manifest import Manifest
-from setveil.release.store import MANIFEST, is_key, listed, load_manifest
+from setveil.release.store import MANIFEST, is_key, listed, load_manifest, write_errors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -206,27 +206,24 @@ def remove_folder(folder: Path) -> None:
     """Remove a folder that :func:`write_folder` wrote; it goes whole, in one step."""
     check_replaceable(folder)
     with _write_errors(folder):
-        aside = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
+        aside = _hidden_beside(folder)
         folder.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
 
 
-@contextmanager
-def _write_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ReleaseError(
-            f"cannot write the folder: {error.strerror or error}",
-            where=shown_name(folder),
-            fix="check the place, its permissions and the space left",
-        ) from None
+def _write_errors(folder: Path) -> AbstractContextManager[None]:
+    return write_errors("the folder", shown_name(folder), check="the place, its permissions")
+
+
+def _hidden_beside(place: Path) -> Path:
+    """Return a new name beside a place, by which the next run knows what was left behind."""
+    return place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
 
 
 @contextmanager
 def _staged_folder(place: Path) -> Iterator[Path]:
     """Make a folder beside its place, locked while it is filled; what is left of it is removed."""
-    staged = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
+    staged = _hidden_beside(place)
     staged.mkdir()
     try:
         with locked_if_free(staged):
@@ -237,7 +234,7 @@ def _staged_folder(place: Path) -> Iterator[Path]:
 
 def _move(staged: Path, place: Path) -> None:
     """Rename a folder to its place; one that is there goes aside first, and back on an error."""
-    aside = staged.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
+    aside = _hidden_beside(place)
     replaced = place.exists()
     if replaced:
         place.rename(aside)

@@ -34,7 +34,7 @@ from setveil.release.export import (
     Export,
     export_records,
 )
-from setveil.release.item_rows import ItemRows
+from setveil.release.suppressed import ItemRows
 from setveil.release.views import GroupedItems, Images, ShownClasses
 
 if TYPE_CHECKING:

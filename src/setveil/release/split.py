@@ -45,7 +45,7 @@ class SplitRelease(ReadableRows):
     Parameters
     ----------
     vocabulary, offsets, items
-        The profiles, see :class:`~setveil.release.item_rows.ItemRows`.
+        The profiles, see :class:`~setveil.release.suppressed.ItemRows`.
 
     Examples
     --------

@@ -18,7 +18,7 @@ import io
 import json
 import os
 import re
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,10 +37,8 @@ from setveil.core.files import (
 )
 from setveil.core.registry import name_of
 from setveil.core.untrusted import parse_json, read_arrays, read_file
-from setveil.release.base import Key, rebuild
-from setveil.release.chunk_blocks import release_in_parts
-from setveil.release.data_file import decode, encode, file_content, place_parts, remove
-from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.base import Key, form_named
+from setveil.release.data_file import encode, file_content, place_parts, remove
 from setveil.release.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -117,7 +115,7 @@ def save(
     >>> manifest.promise["name"], manifest.records
     ('k-anonymity', 2)
     """
-    with _in_words(directory):
+    with _release_errors(directory):
         check_place(Path(directory), force=force)
         check_key_place(key_file, Path(directory), force=force)
         data = encode(release.data_rows(), format)
@@ -137,7 +135,7 @@ def write(
 ) -> None:
     """Write a release from its manifest and its data file's content."""
     folder = Path(directory)
-    with _in_words(folder), alone_in(folder):
+    with _release_errors(folder), alone_in(folder):
         check_place(folder, force=force)
         check_key_place(key_file, folder, force=force)
         with _key_beside(key, key_file, folder, manifest) as place_key:
@@ -154,25 +152,49 @@ def parts_written(
     there wait, and after an error a directory that was made for it is removed.
     """
     folder = Path(directory)
-    with _in_words(folder), alone_in(folder):
+    with _release_errors(folder), alone_in(folder):
         check_place(folder, force=force)
         yield lambda manifest, parts: _commit(folder, manifest, parts, lambda: None)
 
 
 @contextmanager
-def _in_words(directory: str | os.PathLike[str]) -> Iterator[None]:
+def write_errors(what: str, where: str, *, check: str) -> Iterator[None]:
+    """Say in words what keeps something from being written, and what to check."""
     try:
         yield
     except OSError as error:
         raise ReleaseError(
-            f"cannot write the release: {error.strerror or error}",
-            where=str(directory),
-            fix="check the directory, its permissions and the space left",
+            f"cannot write {what}: {error.strerror or error}",
+            where=where,
+            fix=f"check {check} and the space left",
         ) from None
     except UnicodeEncodeError as error:
         raise ReleaseError(
             f"a name cannot be written as UTF-8: {error.object!r:.60}", fix="rename it"
         ) from None
+
+
+@contextmanager
+def read_errors(what: str, where: str) -> Iterator[None]:
+    """Say in words what keeps something from being read; files that are missing are passed on."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise ReleaseError(
+            f"{what} cannot be read: {error.strerror or error}", where=where
+        ) from None
+    except InputError as error:
+        raise ReleaseError(error.what, where=error.where, fix=error.fix) from None
+
+
+def _release_errors(directory: str | os.PathLike[str]) -> AbstractContextManager[None]:
+    return write_errors("the release", str(directory), check="the directory, its permissions")
+
+
+def _key_errors(path: Path) -> AbstractContextManager[None]:
+    return write_errors("the key", str(path), check="its directory, the permissions")
 
 
 def _describe(
@@ -208,19 +230,14 @@ def load_manifest(directory: str | os.PathLike[str]) -> Manifest:
     """Read and check the manifest of a release; the data file is not looked at."""
     folder = Path(directory)
     try:
-        text = read_file(folder / MANIFEST, inside=folder)
+        with read_errors(MANIFEST, str(folder)):
+            text = read_file(folder / MANIFEST, inside=folder)
     except (FileNotFoundError, NotADirectoryError):
         raise ReleaseError(
             f"no release is here: there is no {MANIFEST}",
             where=str(folder),
             fix="name the directory that `setveil anonymize -o` wrote",
         ) from None
-    except OSError as error:
-        raise ReleaseError(
-            f"{MANIFEST} cannot be read: {error.strerror or error}", where=str(folder)
-        ) from None
-    except InputError as error:
-        raise ReleaseError(error.what, where=error.where, fix=error.fix) from None
     try:
         return Manifest.from_json(text.decode())
     except UnicodeDecodeError:
@@ -251,27 +268,17 @@ def _read(folder: Path) -> tuple[Manifest, bytes]:
     manifest = load_manifest(folder)
     for _ in range(TRIES):
         try:
-            return manifest, file_content(folder / manifest.file)
-        except InputError as error:
-            raise ReleaseError(error.what, where=error.where, fix=error.fix) from None
-        except FileNotFoundError:
+            with read_errors(manifest.file, str(folder)):
+                return manifest, file_content(folder / manifest.file)
+        except (FileNotFoundError, NotADirectoryError):
             # Another process may have committed a new release since the manifest was read.
             manifest = load_manifest(folder)
-        except OSError as error:
-            raise ReleaseError(
-                f"{manifest.file} cannot be read: {error.strerror or error}", where=str(folder)
-            ) from None
     raise ReleaseError(f"the data file {manifest.file} is missing", where=str(folder))
 
 
 def _rebuild(manifest: Manifest, data: bytes) -> Release:
-    if manifest.form == DisassociatedRelease.form and manifest.structure == {"parts": True}:
-        release: Release = release_in_parts(data)
-        items = len(release.data_rows().items)
-    else:
-        records = decode(data, manifest.format)
-        release = rebuild(manifest.form, records, manifest.structure)
-        items = len(records.items)
+    form = form_named(manifest.form)
+    release, items = form.of_data(data, manifest.format, manifest.structure)
     counts = len(release), items
     if counts != (manifest.records, manifest.occurrences):
         raise ReleaseError(
@@ -311,18 +318,6 @@ def _key_content(key: Key, place: Path | None = None) -> bytes:
     sink = io.BytesIO()
     np.savez_compressed(sink, allow_pickle=False, **arrays)
     return sink.getvalue()
-
-
-@contextmanager
-def _key_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ReleaseError(
-            f"cannot write the key: {error.strerror or error}",
-            where=str(path),
-            fix="check its directory, the permissions and the space left",
-        ) from None
 
 
 def load_key(path: str | os.PathLike[str], release: str | os.PathLike[str] | None = None) -> Key:

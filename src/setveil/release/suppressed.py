@@ -1,30 +1,245 @@
-"""Releases from which some items were removed everywhere, and nothing else was changed."""
+"""Releases of rows of items: the base of several forms, and the one that only leaves items out.
+
+:class:`ItemRows` is what these forms have in common. A :class:`SuppressedRelease` lacks some items
+everywhere, and nothing else was changed. :class:`ReadableRows` are records of which a suppressed
+release is what can be read.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import Int64Array, occurring
-from setveil.core.errors import ParameterError
-from setveil.release.account import Account, GlobalRecoding, Occurrences, count_emptied
-from setveil.release.base import Bounds, Key, Matches
-from setveil.release.export import (
-    Export,
-    export_records,
+from setveil.core.arrays import (
+    Int32Array,
+    Int64Array,
+    distinct_in_rows,
+    is_ascending,
+    kept_offsets,
+    neighbour_order,
+    occurring,
+    rows_by_item,
 )
-from setveil.release.item_rows import ItemRows
-from setveil.release.views import Images, ShownClasses, leaf_rows
+from setveil.core.errors import ParameterError, ReleaseError
+from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
+from setveil.release.account import NOTHING, Account, Content, GlobalRecoding, count_emptied
+from setveil.release.base import Bounds, Key, Matches, Release, fits_key
+from setveil.release.data_file import LabelledRows, long_frame
+from setveil.release.export import Export, Term, export_records
+from setveil.release.views import Images, PublishedRows, ShownClasses, leaf_rows, rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import numpy.typing as npt
+    import polars as pl
 
-    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
+    from setveil.release.account import Occurrences
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemRows(Release):
+    """Records, each a set of published items, in canonical order.
+
+    Parameters
+    ----------
+    vocabulary
+        The names of the published items; each occurs in some record.
+    offsets
+        Record `j` is ``items[offsets[j]:offsets[j + 1]]``.
+    items
+        Item numbers, ascending and distinct within each record.
+
+    Examples
+    --------
+    >>> rows = ItemRows(vocabulary=Vocabulary(names=("flu", "gout")), offsets=[0, 2, 3],
+    ...                 items=[0, 1, 1])
+    >>> rows.to_rows(), rows.holders([1]).tolist(), rows.supports().tolist()
+    ([['flu', 'gout'], ['gout']], [0, 1], [1, 2])
+    """
+
+    builder: ClassVar[str] = "the function that publishes this form"
+
+    vocabulary: Vocabulary
+    offsets: Int64Array
+    items: Int32Array
+
+    def __post_init__(self) -> None:
+        offsets, items = frozen(self.offsets, np.int64), frozen(self.items, np.int32)
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "items", items)
+        fix = f"build releases with {self.builder}"
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(items):
+            raise ParameterError("offsets do not fit the published items", fix=fix)
+        if np.any(np.diff(offsets) < 0):
+            raise ParameterError("offsets decrease", fix=fix)
+        if len(items) and (items.min() < 0 or items.max() >= len(self.vocabulary)):
+            raise ParameterError("a record holds an item that is not in the vocabulary", fix=fix)
+        if not is_ascending(offsets, items):
+            raise ParameterError("the items of a record are not sorted and distinct", fix=fix)
+        unused = np.flatnonzero(self.supports() == 0)
+        if len(unused):
+            raise ParameterError(
+                f"no record publishes the item {self.vocabulary[int(unused[0])]!r}", fix=fix
+            )
+        if np.any(neighbour_order(offsets, items) > 0):
+            raise ParameterError("the records are not in canonical order", fix=fix)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {len(self):,} records, {len(self.items):,} published items, "
+            f"{len(self.vocabulary):,} names>"
+        )
+
+    @property
+    def labelled_rows(self) -> LabelledRows:
+        """The records by the names of their items."""
+        return LabelledRows(self.offsets, self.items, self.vocabulary.names)
+
+    def to_rows(self) -> list[list[str]]:
+        """Return the published records as lists of names."""
+        return list(self.labelled_rows.rows())
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a long frame (``record``, ``item``); an empty record has one row, item null."""
+        return long_frame(*self.labelled_rows)
+
+    def to_table(self) -> TransactionTable:
+        """Return the published records as a table."""
+        return TransactionTable(offsets=self.offsets, items=self.items, vocabulary=self.vocabulary)
+
+    def published_rows(self) -> PublishedRows:
+        """Return the records as sets of numbers, those of the vocabulary."""
+        return rows_of_table(self.to_table())
+
+    def rows_with_repeats(self) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
+        """Return the records as they are: nothing stands twice in them."""
+        rows = self.published_rows()
+        return rows.offsets, rows.items, rows.names
+
+    def supports(self) -> Int64Array:
+        """Return for each item of the vocabulary the number of records that hold it."""
+        return np.bincount(self.items, minlength=len(self.vocabulary))
+
+    def records_of(self, item: int) -> Int64Array:
+        """Return the records that hold the item of this number, ascending."""
+        starts, records = self._by_item
+        return records[starts[item] : starts[item + 1]]
+
+    def holders(self, numbers: Iterable[int]) -> Int64Array:
+        """Return the records that hold all items of these numbers, ascending."""
+        held = sorted((self.records_of(item) for item in numbers), key=len)
+        common = held[0] if held else np.arange(len(self), dtype=np.int64)
+        for records in held[1:]:
+            common = np.intersect1d(common, records, assume_unique=True)
+        return common
+
+    @cached_property
+    def _by_item(self) -> tuple[Int64Array, Int64Array]:
+        """The records of each item, one item after the other, and where each item's begin."""
+        return rows_by_item(self.offsets, self.items, len(self.vocabulary))
+
+    # --- the verbs, where nothing is left to chance ---------------------------------------------
+
+    def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
+        """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
+        return float(self.support_bounds(itemset, taxonomy).low)
+
+    def sample_world(
+        self, rng: np.random.Generator, taxonomy: Taxonomy | None = None
+    ) -> TransactionTable:
+        """Return the published records as they are: no item is invented."""
+        return self.to_table()
+
+    def is_recoded(self, original: TransactionTable, key: Key, number: Int32Array) -> bool:
+        """Tell whether records, lined up by a key, are these ones with other numbers for items.
+
+        `number` says for each item of the original what stands for it here, -1 for nothing.
+        """
+        if not fits_key(self, original, key):
+            return False
+        offsets, items = recode_rows(original.take(key.records), number)
+        return np.array_equal(offsets, self.offsets) and np.array_equal(items, self.items)
+
+    @classmethod
+    def of_recoded(
+        cls,
+        table: TransactionTable,
+        number: Int32Array,
+        names: Iterable[str],
+        **fields: Any,
+    ) -> tuple[Self, Key]:
+        """Publish records with other numbers for items, -1 for none, in canonical order.
+
+        `names` are those of the new numbers, sorted.
+        """
+        offsets, items = recode_rows(table, number)
+        order = canonical_order(offsets, items)
+        row_offsets, row_items = take_rows(offsets, items, order)
+        release = cls(
+            vocabulary=Vocabulary(names=tuple(names)),
+            offsets=row_offsets,
+            items=row_items,
+            **fields,
+        )
+        return release, Key(records=order)
+
+    # --- its bytes and words --------------------------------------------------------------------
+
+    def data_rows(self) -> LabelledRows:
+        """Return the records by the names of their items."""
+        return self.labelled_rows
+
+    @classmethod
+    def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
+        """Return the release of some records; the records say everything."""
+        if structure:
+            raise ReleaseError("manifest.json is damaged: this form has no structure")
+        return cls(**fields_of_rows(rows))
+
+    def content(self) -> Content:
+        """Return what the release shows of its items."""
+        if len(self) and not len(self.items):
+            return Content(NOTHING, bare=True)
+        return Content()
+
+    def terms(self, kind: str = "item", stands_for: str = "itself") -> list[Term]:
+        """Return every published item with the number of its records, for an export."""
+        counted = zip(self.vocabulary.names, self.supports().tolist(), strict=True)
+        return [Term(name, kind, stands_for, n, n) for name, n in counted]
+
+
+def recode_rows(table: TransactionTable, number: Int32Array) -> tuple[Int64Array, Int32Array]:
+    """Return the rows with other numbers for items, sorted and once each; -1 is left out.
+
+    >>> table = TransactionTable.from_rows([["a", "b", "c"], ["b"]])
+    >>> [part.tolist() for part in recode_rows(table, np.array([1, -1, 0], dtype=np.int32))]
+    [[0, 2, 2], [0, 1]]
+    """
+    found = number[table.items]
+    stays = found >= 0
+    offsets, items = kept_offsets(table.offsets, stays), found[stays]
+    if np.any(np.diff(number[number >= 0]) < 0):
+        width = np.int64(number.max(initial=0)) + 1
+        record = np.repeat(np.arange(len(table), dtype=np.int64), np.diff(offsets))
+        items = (np.sort(record * width + items) % width).astype(np.int32)
+    return distinct_in_rows(offsets, items)
+
+
+def fields_of_rows(rows: LabelledRows) -> dict[str, Any]:
+    """Return the fields that all forms of records of items have."""
+    return {
+        "vocabulary": Vocabulary(names=tuple(rows.labels)),
+        "offsets": rows.offsets,
+        "items": rows.items,
+    }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -47,7 +262,6 @@ class SuppressedRelease(ItemRows):
 
     Examples
     --------
-    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu"], ["flu", "hiv"], ["gout"]])
     >>> release, key = publish_suppressed(table, [True, True, False])
     >>> release.to_rows(), key.records.tolist()
@@ -206,7 +420,6 @@ def publish_suppressed(
 
     Examples
     --------
-    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["a", "b"], ["b", "c"], ["c"]])
     >>> release, key = publish_suppressed(table, [False, True, True])
     >>> release.to_rows(), key.records.tolist()

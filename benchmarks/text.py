@@ -11,8 +11,7 @@ from pathlib import Path
 
 from benchmarks.row import Row
 from setveil.text.documents import Document, Documents
-from setveil.text.extract import extract
-from setveil.text.extractor import METHODS, Extractor, cores
+from setveil.text.extract import METHODS, Extractor, cores, extract
 from setveil.text.tagging import PatternTagger
 
 MEDQUAD = "medquad.jsonl.gz"

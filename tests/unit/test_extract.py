@@ -11,8 +11,7 @@ from setveil import TransactionTable
 from setveil.core.errors import InputError, ParameterError, SetveilError
 from setveil.text import extract as module
 from setveil.text.documents import Document, Documents
-from setveil.text.extract import extract
-from setveil.text.extractor import METHODS, Extractor, Processes
+from setveil.text.extract import METHODS, Extractor, Processes, extract
 
 TEXTS = [
     "A long history of vascular disease.",
@@ -102,8 +101,8 @@ def test_processes_end_when_their_parent_is_killed(tmp_path):
     script = tmp_path / "parent.py"
     script.write_text(
         "import time\n"
-        "from setveil.text.extractor import Processes\n"
-        "from setveil.text.extractor import Extractor\n"
+        "from setveil.text.extract import Processes\n"
+        "from setveil.text.extract import Extractor\n"
         "pool = Processes(Extractor(), 1).__enter__()\n"  # without a guard for the main module
         "print(pool._all[0].pid, flush=True)\n"
         "time.sleep(60)\n"

@@ -10,7 +10,7 @@ from tests.reference import noun_phrases as reference
 
 from setveil.core.errors import ParameterError
 from setveil.text import tagging
-from setveil.text.extractor import METHODS, Extractor
+from setveil.text.extract import METHODS, Extractor
 from setveil.text.noun_phrases import (
     STOP_WORDS,
     extend_stop_words,

@@ -10,8 +10,7 @@ from setveil.cli.reading import Reading, identity_sentence
 if TYPE_CHECKING:
     from setveil.core.table import TransactionTable
     from setveil.io.identifiers import Finding
-    from setveil.io.layout import Layout
-    from setveil.io.read_report import ReadReport
+    from setveil.io.layout import Layout, ReadReport
     from setveil.measure.profile import Profile
 
 FIRST = 3

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from setveil.core.arrays import Int64Array
-    from setveil.io.read_report import ReadReport
+    from setveil.io.layout import ReadReport
 
 Frame: TypeAlias = Any
 """A frame of polars, pandas or pyarrow: three libraries, none of them imported here."""

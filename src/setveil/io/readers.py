@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +12,13 @@ from setveil.core.errors import InputError, ParameterError, Problems, SetveilErr
 from setveil.core.spelling import near_duplicates
 from setveil.core.table import Collected, RowCollector, collected_pairs
 from setveil.io.cells import Cells, pairs_of_codes, read_cells, rows_of_codes
-from setveil.io.cleaning import Cleaning
 from setveil.io.detect import SAMPLE, detect_grid, detect_text, sample_of
 from setveil.io.json_lines import read_jsonl
-from setveil.io.layout import TABLES, Layout, ReadOptions, listed, read_layout
+from setveil.io.layout import TABLES, Layout, ReadOptions, ReadReport, listed, read_layout
 from setveil.io.number_lines import read_fimi, read_spmf
-from setveil.io.read_report import ReadReport
 from setveil.io.roles import header_strength
 from setveil.io.sources import Source
-from setveil.io.tables import MISSING, Assembled, CodedColumn, Flags, assemble, is_total
+from setveil.io.tables import MISSING, Assembled, Cleaning, CodedColumn, Flags, assemble, is_total
 
 if TYPE_CHECKING:
     import os
@@ -193,10 +191,19 @@ class _Done:
 
     layout: Layout
     collected: Collected
-    guessed: bool
-    why: str
-    columns: list[ColumnSummary] = field(default_factory=list)
-    detection: Detection | None = None
+    columns: list[ColumnSummary]
+    detection: Detection | None
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the layout was found out rather than given."""
+        return self.detection is not None and self.detection.guessed
+
+    @property
+    def why(self) -> str:
+        """What the layout rests on."""
+        reasons = self.detection.best.reasons if self.detection else ("as the layout says",)
+        return "; ".join(reasons)
 
 
 def _cleaned(
@@ -237,13 +244,14 @@ def _read(source: Source, options: ReadOptions, known: Layout | None, problems: 
     if sniff_container(source.head):
         return _read_grid(source, options, known, problems)
     source.refuse_foreign()
+    found: Detection | None = None
     if known is None:
         found = detect_text(source, options)
-        _refuse_unused(options, found.layout)
-        found = replace(found, private=_private_otherwise(source, options, found.layout))
-        layout, guessed, why = found.layout, found.guessed, "; ".join(found.best.reasons)
+        layout = found.layout
+        _refuse_unused(options, layout)
+        found = replace(found, private=_private_otherwise(source, options, layout))
     else:
-        found, layout, guessed, why = None, known, False, "as the layout says"
+        layout = known
         _check_layout(layout, source)
     reader: dict[str, Callable[[], tuple[Collected, list[ColumnSummary]]]] = {
         "fimi": lambda: (read_fimi(source, problems), []),
@@ -253,14 +261,7 @@ def _read(source: Source, options: ReadOptions, known: Layout | None, problems: 
         **dict.fromkeys(TABLES, partial(_read_table, source, layout, problems)),
     }
     collected, columns = reader[layout.format]()
-    return _Done(
-        layout=layout,
-        collected=collected,
-        guessed=guessed,
-        why=why,
-        columns=columns,
-        detection=found,
-    )
+    return _Done(layout=layout, collected=collected, columns=columns, detection=found)
 
 
 def _refuse_unused(options: ReadOptions, layout: Layout) -> None:
@@ -477,14 +478,15 @@ def _read_grid(
     query = options.query if known is None else (known.query or None)
     once = source.is_stdin or bool(source.compression) or query is not None
     grid = load_grid(source, table=table, query=query, rows=None if once else SAMPLE)
+    found: Detection | None = None
     if known is None:
         found = detect_grid(grid, options, source.name)
-        _refuse_unused(options, found.layout)
-        layout, guessed, why = found.layout, found.guessed, "; ".join(found.best.reasons)
+        layout = found.layout
+        _refuse_unused(options, layout)
     else:
-        found, layout, guessed, why = None, known, False, "as the layout says"
-        names = grid.header if grid.header is not None else _first_row(grid)
+        layout = known
         if layout.header:
+            names = grid.header if grid.header is not None else _first_row(grid)
             _check_names(layout, names, source.name)
     if not once:
         wanted = layout.names("record id", "item", "items", "one-hot")
@@ -492,14 +494,7 @@ def _read_grid(
         grid = load_grid(source, table=table, query=query, columns=columns)
     collected, columns_seen = _assemble_grid(grid, layout, problems)
     collected.notes[:0] = grid.notes
-    return _Done(
-        layout=layout,
-        collected=collected,
-        guessed=guessed,
-        why=why,
-        columns=columns_seen,
-        detection=found,
-    )
+    return _Done(layout=layout, collected=collected, columns=columns_seen, detection=found)
 
 
 def _first_row(grid: Grid) -> list[str]:

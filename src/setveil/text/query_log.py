@@ -14,6 +14,7 @@ References
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from setveil.core.params import is_whole
 from setveil.core.table import TransactionTable, take_rows
 from setveil.io.delimited import checked_delimiter, header_delimiter
 from setveil.io.sources import Source
+from setveil.text.extract import Extractor, TableFigures, cores, extract_batches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -56,7 +58,7 @@ WORTH_IT = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryReport:
+class QueryReport(TableFigures):
     """What `transactions` met and made.
 
     Parameters
@@ -84,16 +86,6 @@ class QueryReport:
     records: int
     items: int
     occurrences: int
-
-    @property
-    def length_mean(self) -> float:
-        """Items per record."""
-        return self.occurrences / self.records
-
-    @property
-    def ttr(self) -> float:
-        """Type-token ratio: different items per occurrence of an item."""
-        return self.items / self.occurrences
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as JSON holds them."""
@@ -309,38 +301,19 @@ def query_items(
                 longer.append(place)
             elif not STOP_WORDS.issuperset(parts):
                 found[place] = [" ".join([*parts[:-1], known_singular(parts[-1])])]
-    batches = (longer[at : at + BATCH] for at in range(0, len(longer), BATCH))
-    done = 0
-    for batch, rows in _extract(queries, batches, items, len(longer), workers):
-        for place, row in zip(batch, rows, strict=True):
-            found[place] = row
-        done += len(batch)
-        if progress:
-            progress("extracting", done, len(longer))
-    return found
-
-
-def _extract(
-    queries: list[str],
-    batches: Iterator[list[int]],
-    method: str,
-    total: int,
-    workers: int | None,
-) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Yield batches of places with the items of their queries, here or from processes."""
-    from setveil.text.extractor import Extractor, Processes, cores
-
-    extractor = Extractor(method=method)
     wanted = cores() if workers is None else workers
-    if wanted < 2 or total < WORTH_IT:
-        for batch in batches:
-            yield batch, [extractor(queries[place]) for place in batch]
-        return
-    listed = list(batches)
-    with Processes(extractor, wanted) as processes:
-        texts = ([queries[place] for place in batch] for batch in listed)
-        for batch, answer in zip(listed, processes.each(texts), strict=True):
-            yield batch, answer["rows"]
+    processes = wanted if wanted > 1 and len(longer) >= WORTH_IT else 0
+    batches = [longer[at : at + BATCH] for at in range(0, len(longer), BATCH)]
+    texts = ([queries[place] for place in batch] for batch in batches)
+    done = 0
+    with closing(extract_batches(Extractor(method=items), texts, processes)) as answers:
+        for batch, answer in zip(batches, answers, strict=True):
+            for place, row in zip(batch, answer["rows"], strict=True):
+                found[place] = row
+            done += len(batch)
+            if progress:
+                progress("extracting", done, len(longer))
+    return found
 
 
 def _table(

@@ -90,7 +90,7 @@ def test_full_domain_is_minimal(drawn):
 def test_descending_a_large_lattice_ends_at_a_minimal_node_too(drawn):
     frame, rows, trees, hierarchies, k = drawn
     lattice = _Lattice(trees=value_trees(frame, QUASI, hierarchies), k=k)
-    shown = brute.at_levels(rows, trees, lattice.descended())
+    shown = brute.at_levels(rows, trees, lattice.descend())
     assert brute.minimal_full_domain(rows, trees, shown, k)
 
 

@@ -16,8 +16,6 @@ from setveil.core.words import plural, some
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
     from setveil.core.taxonomy import Taxonomy
     from setveil.io.embeddings import Vectors
 
@@ -334,7 +332,7 @@ def _by_vector(
     """Return the place of the name whose vector has the largest cosine, if that is above 0."""
     if vectors is None:
         return {}
-    known, wanted = (_directions(vectors, terms) for terms in (names, outside))
+    known, wanted = (vectors.directions(terms)[0] for terms in (names, outside))
     result = {}
     for item, row in zip(outside, wanted, strict=True):
         # Rounded, so that ties do not hang on the order in which a product was summed up.
@@ -343,13 +341,6 @@ def _by_vector(
         if cosines[best] > 0:
             result[item] = (best, float(min(cosines[best], 1.0)))
     return result
-
-
-def _directions(vectors: Vectors, terms: Sequence[str]) -> npt.NDArray[np.float64]:
-    """Return the vectors of terms at length 1, or 0 where there is none."""
-    rows = vectors.of(terms)[0].astype(np.float64)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1)
 
 
 class Covered(NamedTuple):

@@ -11,7 +11,7 @@ from array import array
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, count, pairwise
+from itertools import count, pairwise
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -30,10 +30,10 @@ from setveil.core.table import (
 from setveil.core.threads import map_ahead
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter, field_place, records
 from setveil.io.number_lines import GrowingArray, known_size, ranked_table
-from setveil.io.sources import Source, block_lines
+from setveil.io.sources import Source, block_lines, small_or_not
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from setveil.core.errors import Problems
 
@@ -222,26 +222,23 @@ def read_cells(
     >>> cells.codes.tolist(), cells.pool.texts(), cells.blank, cells.trimmed
     ([1, 2, 3, 2], ['', 'p1', 'flu', 'p2'], 1, 1)
     """
+    if short not in {"error", "pad"}:
+        raise ParameterError(f"short={short!r} is not known", fix='use "error" or "pad"')
     shape = _Shape(
         delimiter=checked_delimiter(delimiter),
         width=width,
-        pad=_checked_short(short),
+        pad=short == "pad",
         columns=tuple(columns if columns is not None else range(width or 0)),
         required=dict(required or {}),
         lines=lines,
         encoding=source.encoding,
         quote=quote,
     )
-    blocks = source.blocks(BLOCK)
-    start: list[bytes] = []
-    size = 0
-    while size <= PLAIN_LIMIT and (block := next(blocks, b"")):
-        start.append(block)
-        size += len(block)
+    blocks, is_small = small_or_not(source.blocks(BLOCK), PLAIN_LIMIT)
     rows = _Rows(shape, problems, skip_lines)
-    if size <= PLAIN_LIMIT:
-        return _read_plainly(iter(start), rows)
-    return _Compiled(rows).read(chain(start, blocks), known_size(source))
+    if is_small:
+        return _read_plainly(blocks, rows)
+    return _Compiled(rows).read(blocks, known_size(source))
 
 
 def rows_of_codes(cells: Cells) -> Collected:
@@ -298,12 +295,6 @@ def _table_of(
     given = int(np.count_nonzero(used[codes]))
     table = ranked_table(offsets, codes, rank, names)
     return Collected(table=table, duplicates=given - len(table.items))
-
-
-def _checked_short(short: str) -> bool:
-    if short not in {"error", "pad"}:
-        raise ParameterError(f"short={short!r} is not known", fix='use "error" or "pad"')
-    return short == "pad"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -626,7 +617,10 @@ class _Compiled:
     def read(self, blocks: Iterator[bytes], size: int) -> Cells:
         """Read all blocks; `size` is how many bytes they have, if that is known."""
         self._size = size
-        following = self._ahead(b if b.endswith(b"\n") else b + b"\n" for b in blocks)
+        # Parsed in threads, each as if no quoted cell were open at its start; whoever finds one
+        # open at the end of the block before parses it anew.
+        whole = (b if b.endswith(b"\n") else b + b"\n" for b in blocks)
+        following = map_ahead(self._parse, whole)
         try:
             while (parsed := next(following, None)) is not None:
                 self._read_from(parsed, following)
@@ -643,14 +637,6 @@ class _Compiled:
             trimmed=rows.trimmed,
             lines=self._begins.finish() if shape.lines else None,
         )
-
-    def _ahead(self, blocks: Iterable[bytes]) -> Generator[_Parsed]:
-        """Parse blocks in threads, a few ahead of what is asked for, and keep their order.
-
-        Each is parsed as if no quoted cell were open at its start; whoever finds one open at the
-        end of the block before parses it anew.
-        """
-        return map_ahead(self._parse, blocks)
 
     def _parse(self, block: bytes) -> _Parsed:
         try:

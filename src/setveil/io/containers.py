@@ -21,7 +21,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO
 from weakref import WeakKeyDictionary
 from xml.etree import ElementTree as ET
 
@@ -237,11 +237,11 @@ def _whole(source: Source) -> bytes:
     return _bytes[source]
 
 
-def _opened(source: Source) -> BinaryIO:
+def _open(source: Source) -> BinaryIO:
     return io.BytesIO(_whole(source)) if _is_held(source) else Path(source.path).open("rb")
 
 
-def _damaged(source: Source, error: BaseException) -> InputError:
+def _damage_error(source: Source, error: BaseException) -> InputError:
     """Return what to raise for a library's error; ends of the program are none of these."""
     if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)):
         raise error
@@ -273,15 +273,21 @@ def _load_parquet(source: Source, columns: Sequence[str] | None, rows: int | Non
     import polars as pl
 
     try:
-        with _opened(source) as opened, panics_caught():
+        with _open(source) as opened, panics_caught():
             _check_pages(opened, source)
             opened.seek(0)
             schema = dict(pl.read_parquet_schema(opened))
             wanted = list(schema) if columns is None else list(columns)
-            plain = _text_columns(schema, wanted, source.name)
+            _check_columns(wanted, list(schema), source.name)
+            plain = {name: _as_text(pl.col(name), schema[name]) for name in wanted}
             odd = [name for name, text in plain.items() if text is None]
             if odd and columns is not None:
-                _refuse_type(odd[0], schema[odd[0]], source.name)
+                raise InputError(
+                    f"the column {odd[0]!r} is of type {schema[odd[0]]}, not texts, numbers or "
+                    "lists of these",
+                    where=source.name,
+                    fix="name another column, or convert this one to text",
+                )
             kept = [name for name in wanted if plain[name] is not None]
             opened.seek(0)
             # Given a path, polars would take the brackets in a file's name for a pattern.
@@ -289,8 +295,8 @@ def _load_parquet(source: Source, columns: Sequence[str] | None, rows: int | Non
             frame = pl.read_parquet(where, columns=kept, n_rows=rows, glob=False)
             frame = frame.select(text for text in plain.values() if text is not None)
     except (OSError, ValueError) as error:
-        raise _damaged(source, error) from None
-    notes = [_left_out(odd, "structures or binary data")] if odd else []
+        raise _damage_error(source, error) from None
+    notes = [_left_out_note(odd, "structures or binary data")] if odd else []
     return Grid(kind="parquet", header=tuple(kept), frame=frame, notes=tuple(notes))
 
 
@@ -311,24 +317,7 @@ def _check_pages(file: BinaryIO, source: Source) -> None:
     _checked[source] = True
 
 
-def _text_columns(
-    schema: dict[str, Any], wanted: Sequence[str], name: str
-) -> dict[str, pl.Expr | None]:
-    import polars as pl
-
-    _check_columns(wanted, list(schema), name)
-    return {column: _as_text(pl.col(column), schema[column]) for column in wanted}
-
-
-def _refuse_type(column: str, kind: object, name: str) -> NoReturn:
-    raise InputError(
-        f"the column {column!r} is of type {kind}, not texts, numbers or lists of these",
-        where=name,
-        fix="name another column, or convert this one to text",
-    )
-
-
-def _left_out(names: Sequence[str], what: str) -> str:
+def _left_out_note(names: Sequence[str], what: str) -> str:
     if len(names) == 1:
         return f"The column {names[0]!r} holds {what} and was left out."
     return f"The columns {some(names)} hold {what} and were left out."
@@ -387,7 +376,7 @@ def _check_archive(file: BinaryIO, name: str) -> zipfile.ZipFile:
     elif total > ARCHIVE_SMALL and total > ARCHIVE_RATIO * packed:
         problem = f"{packed:,} bytes would unpack to {total:,}, more than {ARCHIVE_RATIO} times"
     elif any(part.flag_bits & 1 for part in parts):
-        raise _protected(name)
+        raise _password_error(name)
     if problem:
         raise InputError(
             f"this spreadsheet is not opened: {problem}",
@@ -397,7 +386,7 @@ def _check_archive(file: BinaryIO, name: str) -> zipfile.ZipFile:
     return archive
 
 
-def _protected(name: str) -> InputError:
+def _password_error(name: str) -> InputError:
     return InputError(
         "the workbook is protected by a password",
         where=name,
@@ -405,7 +394,7 @@ def _protected(name: str) -> InputError:
     )
 
 
-def _unpacked(file: BinaryIO, part: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
+def _unpack(file: BinaryIO, part: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
     """Yield a part's bytes, and refuse it once there are more than the archive's list says."""
     file.seek(part.header_offset)
     local = file.read(30)
@@ -521,13 +510,13 @@ def _survey_sheet(blocks: Iterator[bytes], name: str, part: str) -> list[Merge]:
 
 def _survey(source: Source, kind: str) -> dict[str, list[Merge]]:
     """Check a workbook's archive, and return the merged cells of each sheet."""
-    with _opened(source) as file:
+    with _open(source) as file:
         if file.read(len(OLE_MAGIC)) == OLE_MAGIC:
             # Such a file may be a new workbook behind a password; old ones have 2^24 cells at most.
             if _is_encrypted(file):
-                raise _protected(source.name)
+                raise _password_error(source.name)
             return {}
-    with _opened(source) as file, _check_archive(file, source.name) as archive:
+    with _open(source) as file, _check_archive(file, source.name) as archive:
         parts = {part.filename: part for part in archive.infolist()}
         if "xl/workbook.bin" in parts:
             raise InputError(
@@ -535,7 +524,7 @@ def _survey(source: Source, kind: str) -> dict[str, list[Merge]]:
             )
         merges: dict[str, list[Merge]] = {}
         for part_name, part in parts.items():
-            blocks = _unpacked(file, part, source.name)
+            blocks = _unpack(file, part, source.name)
             if part_name.startswith("xl/worksheets/") and part_name.endswith(".xml"):
                 merges[part_name] = _survey_sheet(blocks, source.name, part_name)
             else:
@@ -591,8 +580,8 @@ def _load_workbook(source: Source, kind: str, table: str | None) -> Grid:
         chosen, frame, notes = _choose_sheet(book, source.name, table)
     except BaseException as error:  # noqa: BLE001  (a panic of the library is no Exception)
         if "password" in str(error).lower():
-            raise _protected(source.name) from None
-        raise _damaged(source, error) from None
+            raise _password_error(source.name) from None
+        raise _damage_error(source, error) from None
     frame, trimmed = _trim(frame, merges.get(chosen, []))
     return Grid(
         kind=kind,
@@ -620,7 +609,7 @@ def _choose_sheet(book: Any, name: str, table: str | None) -> tuple[str, pl.Data
             raise InputError(
                 f"more than one sheet holds data: {some(filled, 8)}",
                 where=name,
-                fix=f"choose one with --table, e.g. --table {_quoted(sheet)}",
+                fix=f"choose one with --table, e.g. --table {_quote(sheet)}",
             )
         elif frame.height:
             found.append((sheet, frame))
@@ -650,7 +639,7 @@ def _named_sheet(book: Any, sheets: list[str], name: str, table: str) -> pl.Data
     return frame
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"
 
 
@@ -797,7 +786,7 @@ def _database(source: Source) -> Iterator[sqlite3.Connection]:
             connection.execute("PRAGMA cell_size_check = ON")
             yield connection
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
-            raise _damaged(source, error) from None
+            raise _damage_error(source, error) from None
 
 
 def _load_sqlite(
@@ -842,7 +831,7 @@ def _load_sqlite(
         frame=frame,
         chosen=chosen,
         tables=tuple(kinds),
-        notes=(_left_out(blobs, "binary data (BLOBs)"),) if blobs else (),
+        notes=(_left_out_note(blobs, "binary data (BLOBs)"),) if blobs else (),
     )
 
 
@@ -867,7 +856,7 @@ def _choose_table(kinds: dict[str, str], table: str | None, name: str) -> str:
         raise InputError(
             f"the database has several tables: {some(names, 8)}",
             where=name,
-            fix=f"choose one, e.g. --table {_quoted(tables[0])}, or join them by --query "
+            fix=f"choose one, e.g. --table {_quote(tables[0])}, or join them by --query "
             "'SELECT ...'",
         )
     return tables[0]
@@ -921,13 +910,13 @@ def _fetch(
                 break
             taken += len(fetched)
             if not is_bounded and taken * len(header) > QUERY_CELLS:
-                raise _endless(f"returns more than {QUERY_CELLS:,} cells", name)
+                raise _endless_error(f"returns more than {QUERY_CELLS:,} cells", name)
             columns = [_texts(values) for values in zip(*fetched, strict=True)]
             blobs.update((i, None) for i, column in enumerate(columns) if column is None)
             parts.append([pl.Series([], dtype=pl.String) if c is None else c for c in columns])
     except (sqlite3.DatabaseError, sqlite3.Warning) as error:
         if "interrupted" in str(error):
-            raise _endless(f"runs for more than {QUERY_SECONDS:.0f} seconds", name) from None
+            raise _endless_error(f"runs for more than {QUERY_SECONDS:.0f} seconds", name) from None
         if is_bounded or "malformed" in str(error) or "not a database" in str(error):
             raise
         raise InputError(
@@ -946,7 +935,7 @@ def _fetch(
     return header, frame, [header[i] for i in blobs]
 
 
-def _endless(what: str, name: str) -> InputError:
+def _endless_error(what: str, name: str) -> InputError:
     return InputError(
         f"the query or view {what}",
         where=name,

@@ -98,7 +98,7 @@ def split_fields(
         place = _after_blanks(text, place, delimiter)
         starts.append(place)
         if quote and text.startswith(quote, place):
-            field, text, place = _quoted(text, place, more, quote)
+            field, text, place = _read_quoted(text, place, more, quote)
             place = _after_blanks(text, place, delimiter)
             at_end = place == len(text) or text[place:] == "\r"
             if not at_end and not text.startswith(delimiter, place):
@@ -128,7 +128,7 @@ def _after_blanks(text: str, place: int, delimiter: str) -> int:
     return place
 
 
-def _quoted(
+def _read_quoted(
     text: str, start: int, more: Callable[[], str | None], quote: str
 ) -> tuple[str, str, int]:
     """Read a quoted field; return it, the text with the lines it took, and the place after it."""

@@ -187,7 +187,7 @@ class Detection:
         ways = {2: "two ways", 3: "three ways"}
         lines = []
         for letter, choice in zip("ABCDEF", choices, strict=False):
-            shown = ", ".join("{" + ", ".join(map(_cut, r[:5])) + "}" for r in choice.records)
+            shown = ", ".join("{" + ", ".join(map(_shorten, r[:5])) + "}" for r in choice.records)
             lines.append(f"  {letter}  {choice.described()}")
             lines.append(f"     → {shown or 'no records'}, …")
             lines.append(f"     {choice.option}")
@@ -202,7 +202,7 @@ class Detection:
         )
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= 24 else f"{flat[:23]}…"
 
@@ -373,7 +373,7 @@ class _TextDetection:
         elif form is None and self.options.delimiter is None:
             self._json() or self._spmf() or self._fimi()
         if not self.candidates or self.candidates[0].score < PLAUSIBLE:
-            self._delimited()
+            self._detect_delimited()
         ranked = sorted(self.candidates, key=lambda c: -c.score)
         return Detection(
             name=self.sample.name,
@@ -495,7 +495,7 @@ class _TextDetection:
 
     # --- delimited text -------------------------------------------------------------------------
 
-    def _delimited(self) -> None:
+    def _detect_delimited(self) -> None:
         form = self.options.format
         given = self.options.delimiter
         if form not in {"basket", *TABLES, None}:
@@ -568,7 +568,7 @@ class _TextDetection:
         header = bool(strength) if options.header is None else options.header
         asked = options.format is not None or options.names_columns
         cells = body if header else rows
-        fitted = _fitted(_names(rows, header=header), cells, pad=header, asked=asked)
+        fitted = _fit_rows(_names(rows, header=header), cells, pad=header, asked=asked)
         if fitted is None or (len(rows[0]) > UNNAMED and not header and not asked):
             return []
         names, cells = fitted
@@ -580,7 +580,7 @@ class _TextDetection:
         self._note_identities(table)
         readings = table.readings(options)
         if not readings and header and strength == 2:
-            self.why_not = _unclear(names)
+            self.why_not = _unclear_columns(names)
         unsure = header and strength == 1 and options.header is None and not asked
         above = self.sample.rows_above(delimiter, skip) if header or skip else 0
         return [
@@ -588,7 +588,7 @@ class _TextDetection:
                 reading,
                 names,
                 cells,
-                score=_raised(reading, options, named=header) or reading.score - 20 * unsure,
+                score=_asked_score(reading, options, named=header) or reading.score - 20 * unsure,
                 delimiter=delimiter,
                 header=header,
                 skip=self.skip + above,
@@ -630,7 +630,7 @@ class _TextDetection:
         options = self.options
         delimiter = options.delimiter or self._basket_delimiter()
         given = self.sample.rows(delimiter)
-        rows = [_trimmed(row) for row in given]
+        rows = [_trim_row(row) for row in given]
         if not any(rows):
             if options.format == "basket" or not self.candidates:
                 self._add_basket([], delimiter, 90, "as asked")
@@ -799,7 +799,7 @@ def _fixed_width(lines: list[str]) -> bool:
     return regular and header_strength(rows[0], rows[1:]) == 2
 
 
-def _trimmed(row: list[str]) -> list[str]:
+def _trim_row(row: list[str]) -> list[str]:
     """Return a row without the empty cells at its end."""
     end = len(row)
     while end and not row[end - 1]:
@@ -814,7 +814,7 @@ def _without_titles(rows: Rows) -> tuple[int, Rows]:
         comments += 1
     if comments and header_strength(rows[comments], rows[comments + 1 :]) == 2:
         return comments, rows[comments:]
-    widths = Counter(len(_trimmed(row)) for row in rows)
+    widths = Counter(len(_trim_row(row)) for row in rows)
     if not rows or max(widths) < 3:
         return 0, rows
     # Names of groups of columns above the columns' own names.
@@ -832,27 +832,27 @@ def _without_titles(rows: Rows) -> tuple[int, Rows]:
         skip += 1
     # Below a title a header must come; otherwise these are short records.
     if skip and (
-        len(_trimmed(rows[skip])) < usual or header_strength(rows[skip], rows[skip + 1 :]) < 2
+        len(_trim_row(rows[skip])) < usual or header_strength(rows[skip], rows[skip + 1 :]) < 2
     ):
         return 0, rows
     return skip, rows[skip:]
 
 
-def _fitted(
+def _fit_rows(
     names: list[str], rows: Rows, *, pad: bool, asked: bool
 ) -> tuple[list[str], Rows] | None:
     """Bring sampled rows to the header's width; None if they are not rows of a table."""
     width = len(names)
-    while width > 1 and not names[width - 1] and all(len(_trimmed(row)) < width for row in rows):
+    while width > 1 and not names[width - 1] and all(len(_trim_row(row)) < width for row in rows):
         width -= 1
     names = names[:width]
-    longer = sum(len(_trimmed(row)) > width for row in rows)
+    longer = sum(len(_trim_row(row)) > width for row in rows)
     # A few rows that are too long are malformed; many show that this is no table.
     if (longer > len(rows) / 3 and not asked) or (
         not pad and any(len(row) != len(names) for row in rows)
     ):
         return None
-    cells = [(row + [""] * width)[:width] for row in rows if len(_trimmed(row)) <= width]
+    cells = [(row + [""] * width)[:width] for row in rows if len(_trim_row(row)) <= width]
     return names, cells
 
 
@@ -940,11 +940,11 @@ def _names(rows: Rows, *, header: bool) -> list[str]:
     return [*rows[0]] if header else [str(i + 1) for i in range(len(rows[0]))]
 
 
-def _unclear(names: Sequence[str]) -> str:
+def _unclear_columns(names: Sequence[str]) -> str:
     return f"the columns are {listed(names)}, and it is not clear which of them hold items"
 
 
-def _raised(reading: Reading, options: ReadOptions, *, named: bool) -> int:
+def _asked_score(reading: Reading, options: ReadOptions, *, named: bool) -> int:
     """Return the score of a reading that was asked for and may be, 0 for others."""
     asked = options.format is not None or (named and (options.items or options.item))
     return max(reading.score, PLAUSIBLE + MARGIN) if asked and reading.score > 50 else 0
@@ -1044,7 +1044,7 @@ def detect_grid(grid: Grid, options: ReadOptions, name: str) -> Detection:
             reading,
             names,
             body,
-            score=_raised(reading, options, named=True) or reading.score,
+            score=_asked_score(reading, options, named=True) or reading.score,
             header=header,
             table=grid.chosen if options.query is None else "",
             query=options.query or "",
@@ -1055,7 +1055,7 @@ def detect_grid(grid: Grid, options: ReadOptions, name: str) -> Detection:
         name=name,
         candidates=tuple(found),
         guessed=options.format is None,
-        why_not="" if found else _unclear(names),
+        why_not="" if found else _unclear_columns(names),
         identities=tuple(
             f"{c.name} ({c.finding.reason})" for c in table.columns if c.finding is not None
         ),

@@ -109,6 +109,20 @@ class Vectors:
                 known[i] = True
         return rows, known
 
+    def directions(
+        self, terms: Collection[str]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Return the vectors of terms at length 1, and which terms have one; other rows are zero.
+
+        >>> vectors = Vectors(words=("flu", "rock"), vectors=[[3, 4], [0, 0]])
+        >>> vectors.directions(["flu", "rock"])[1].tolist()
+        [True, False]
+        """
+        rows = self.of(terms)[0].astype(np.float64)
+        lengths = np.linalg.norm(rows, axis=1)
+        known = lengths > 0
+        return rows / np.where(known, lengths, 1)[:, None], known
+
     def _places(self, term: str) -> list[int]:
         numbers = self._numbers
         for form in _whole_forms(term):
@@ -185,7 +199,7 @@ def _from_npz(path: str | os.PathLike[str]) -> Vectors:
     try:
         held = read_arrays(path, ["words", "vectors"], limit=TABLE_LIMIT)
         words, vectors = held["words"], held["vectors"]
-        shown = words.astype(np.str_).tolist() if words.dtype.kind == "U" else _decoded(words)
+        shown = words.astype(np.str_).tolist() if words.dtype.kind == "U" else _decode_words(words)
     except KeyError as error:
         raise InputError(
             f"no words and vectors can be read from it: there are no {error.args[0]}",
@@ -210,7 +224,7 @@ def _from_npz(path: str | os.PathLike[str]) -> Vectors:
         raise InputError(error.what, where=shown_name(path), fix=fix) from None
 
 
-def _decoded(words: npt.NDArray[np.bytes_]) -> list[str]:
+def _decode_words(words: npt.NDArray[np.bytes_]) -> list[str]:
     given = words.tolist() if words.dtype.kind == "S" and words.ndim == 1 else []
     return [word.decode(errors="replace") for word in given]
 
@@ -299,13 +313,12 @@ def embedding_tree(
     words = sorted(set(items))
     if not words:
         raise InputError("a taxonomy needs at least one item", fix="give data with items")
-    rows, _ = vectors.of(words)
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
-    known = np.flatnonzero(lengths)
-    matrix = rows[known].astype(np.float64) / lengths[known, None]
+    rows, has_vector = vectors.directions(words)
+    known = np.flatnonzero(has_vector)
+    matrix = rows[known]
     nodes = _Nodes(words=[words[i] for i in known], matrix=matrix, named=frozenset(named))
     nodes.grow(dendrogram(matrix), fanout, taken=set(words))
-    absent = [word for word, length in zip(words, lengths, strict=True) if not length]
+    absent = [words[i] for i in np.flatnonzero(~has_vector)]
     return complete(
         Taxonomy.from_nodes(*nodes.rooted(apart=bool(absent) and missing == ROOT)),
         words,

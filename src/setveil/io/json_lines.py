@@ -11,7 +11,7 @@ import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from setveil.core.errors import InputError
 from setveil.core.table import Collected, RowCollector, TransactionTable
 from setveil.core.threads import THREADS, map_ahead
 from setveil.core.untrusted import TABLE_LIMIT, check_size, json_memory
-from setveil.io.sources import BOM, HEAD, Source, block_lines
+from setveil.io.sources import BOM, HEAD, Source, block_lines, small_or_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -154,13 +154,13 @@ def parse_line(line: str, field: str) -> list[str]:
 
 def _items(value: object, field: str) -> list[str]:
     if isinstance(value, dict):
-        value = _held(value, field)
+        value = _value_of_field(value, field)
     if not isinstance(value, list):
         raise _Unfit("is neither an array nor an object with one")
     return [entry if isinstance(entry, str) else _number(entry) for entry in value]
 
 
-def _held(value: dict[str, Any], field: str) -> object:
+def _value_of_field(value: dict[str, Any], field: str) -> object:
     """Return what a field holds; a name with dots leads into objects, unless it is a name."""
     if field in value:
         return value[field]
@@ -269,18 +269,14 @@ def _read_lines(
     blocks: Iterable[bytes], problems: Problems, field: str, encoding: str
 ) -> Collected:
     """Read lines by Python's parser, and by polars where there are many."""
-    rest = iter(blocks)
-    start: list[bytes] = []
-    size = 0
-    while size <= PLAIN_LIMIT and (block := next(rest, b"")):
-        start.append(block)
-        size += len(block)
+    given, is_small = small_or_not(blocks, PLAIN_LIMIT)
     lines = _Lines(problems, field, encoding)
-    if size <= PLAIN_LIMIT or not _PLAIN_FIELD.fullmatch(field):
-        for block in chain(start, rest):
+    if is_small or not _PLAIN_FIELD.fullmatch(field):
+        for block in given:
             lines.add_carefully(block)
     else:
-        for block, plain in _in_threads(chain(start, rest), field):
+        parsed = map_ahead(lambda each: (each, _parse_plain(each, field)), given, ahead=2 * THREADS)
+        for block, plain in parsed:
             if plain is None:
                 lines.add_carefully(block)
             else:
@@ -300,11 +296,6 @@ class _Plain:
     texts: pl.Series
     left: Int64Array
     is_record: Any  # a mask of the lines that are plain
-
-
-def _in_threads(blocks: Iterable[bytes], field: str) -> Iterator[tuple[bytes, _Plain | None]]:
-    """Take blocks apart, a few ahead of what is asked for, and keep their order."""
-    return map_ahead(lambda block: (block, _parse_plain(block, field)), blocks, ahead=2 * THREADS)
 
 
 def _parse_plain(block: bytes, field: str) -> _Plain | None:

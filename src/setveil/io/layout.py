@@ -224,17 +224,17 @@ class Layout:
         for name, value in plain.items():
             if name == "columns" or (name != "encoding" and value == usual[name]):
                 continue
-            lines.append(f"{name} = {_quoted(value)}")
+            lines.append(f"{name} = {_toml_value(value)}")
         if self.columns:
             lines.append("columns = [")
             for column in plain["columns"]:
-                said = ", ".join(f"{key} = {_quoted(text)}" for key, text in column.items())
+                said = ", ".join(f"{key} = {_toml_value(text)}" for key, text in column.items())
                 lines.append(f"  {{{said}}},")
             lines.append("]")
         return "".join(f"{line}\n" for line in lines)
 
 
-def _quoted(value: str | int) -> str:
+def _toml_value(value: str | int) -> str:
     """Return a value as TOML writes it; JSON does, but for one control character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 

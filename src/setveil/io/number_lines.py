@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from setveil.core.table import Collected, RowCollector, TransactionTable, Vocabulary, ranked_rows
 from setveil.core.threads import map_ahead
-from setveil.io.sources import Source, block_lines, text_lines
+from setveil.io.sources import Source, block_lines, small_or_not, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,16 +38,12 @@ _ITEM_LINE = re.compile(r"@ITEM=(-?[0-9]+)=(.*)", re.DOTALL)
 
 def read_fimi(source: Source, problems: Problems) -> Collected:
     """Read one record of numbers per line; an empty line is an empty record."""
-    blocks = (b if b.endswith(b"\n") else b + b"\n" for b in source.blocks(PARSED_AT_ONCE))
-    start: list[bytes] = []
-    size = 0
-    while size <= PLAIN_LIMIT and (block := next(blocks, b"")):
-        start.append(block)
-        size += len(block)
-    compiled = size > PLAIN_LIMIT
+    lines = (b if b.endswith(b"\n") else b + b"\n" for b in source.blocks(PARSED_AT_ONCE))
+    blocks, is_small = small_or_not(lines, PLAIN_LIMIT)
+    compiled = not is_small
     numbers = NumberCollector()
     numbers.add_all(
-        chain(start, blocks),
+        blocks,
         lambda block, before: _parse_carefully(block, before, problems),
         compiled=compiled,
         size=known_size(source) if compiled else 0,

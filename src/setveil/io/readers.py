@@ -151,7 +151,7 @@ def read(
             where=source.name,
             fix=f"check that this is {done.layout.format} data, or choose another --format",
         )
-    return _cleaned(source, done, cleaning, problems)
+    return _clean_table(source, done, cleaning, problems)
 
 
 def column_list(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -206,7 +206,7 @@ class _Done:
         return "; ".join(reasons)
 
 
-def _cleaned(
+def _clean_table(
     source: Source, done: _Done, cleaning: Cleaning, problems: Problems
 ) -> TransactionTable:
     table, said = cleaning.apply(done.collected.table, source.name)
@@ -525,14 +525,14 @@ def _assemble_grid(
             problems.add(
                 f"has no {layout.columns[record[0]].name!r}",
                 row=row + 1,
-                text=_row_text(frame, row),
+                text=", ".join("" if cell is None else str(cell) for cell in frame.row(row)),
                 fix="give every row the id of its record",
             )
         series = {place: each.filter(~missing) for place, each in series.items()}
     if any(isinstance(each.dtype, (pl.List, pl.Array)) for each in series.values()):
         return _assemble_lists(series, layout, problems), []
     typed = grid.header is not None
-    coded = [_coded(each, layout, place, typed=typed) for place, each in series.items()]
+    coded = [_code_column(each, layout, place, typed=typed) for place, each in series.items()]
     rows = len(coded[0].codes) if coded else 0
     columns = [column for column in coded if column.role != "one-hot"]
     flags = _joined_flags([column for column in coded if column.role == "one-hot"])
@@ -560,11 +560,7 @@ def _joined_flags(columns: list[CodedColumn]) -> Flags | None:
     )
 
 
-def _row_text(frame: pl.DataFrame, row: int) -> str:
-    return ", ".join("" if cell is None else str(cell) for cell in frame.row(row))
-
-
-def _coded(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> CodedColumn:
+def _code_column(series: pl.Series, layout: Layout, place: int, *, typed: bool) -> CodedColumn:
     """Return a column with its texts numbered as they appear; 0 is an empty cell."""
     import polars as pl
 

@@ -376,7 +376,7 @@ class Table:
             if wanted is None or _fits(reading, wanted)
         ]
         if wanted is not None:
-            found = [_as_format(reading, wanted) for reading in found]
+            found = [replace(reading, format=wanted) for reading in found]
         return sorted(found, key=lambda reading: -reading.score)
 
     def _given_roles(self, options: ReadOptions) -> dict[int, str]:
@@ -442,15 +442,14 @@ class Table:
                     fix="name it with --id, or use --items where every row is a record",
                 )
         score = BY_NAME if len(ids) <= 1 else TWO_MEANINGS
-        why = [f"items are in {listed([self.names[i] for i in given], 4)}, as asked"]
+        why = f"items are in {listed([self.names[i] for i in given], 4)}, as asked"
         return [
             self._reading(
                 "wide" if place is None and shape == "long" else shape,
                 fixed,
-                given,
                 place,
-                score=score,
-                reasons=why,
+                score,
+                why,
                 separator=separator,
             )
             for place in (ids or [None])
@@ -575,12 +574,10 @@ class Table:
         places = sorted({*places, *(self._alike_names(places, safe) if strong else ())})
         several = next((s for p in places if (s := self.columns[p].separator)), "")
         score = BY_NAME if strong else UNSURE
-        why = [f"{listed([self.names[p] for p in places], 3)} are a family of columns"]
+        why = f"{listed([self.names[p] for p in places], 3)} are a family of columns"
         marked = fixed | dict.fromkeys(places, "items" if several else "item")
         return [
-            self._reading(
-                "wide", marked, places, place, score=score, reasons=why, separator=several
-            )
+            self._reading("wide", marked, place, score, why, separator=several)
             for place in self._one_id(ids)
         ]
 
@@ -642,12 +639,10 @@ class Table:
     ) -> Reading:
         names = listed([self.names[p] for p in cells], 3)
         sign = separator or self.columns[cells[0]].separator
-        why = [f"the cells of {names} hold several items with {sign!r} between them"]
+        why = f"the cells of {names} hold several items with {sign!r} between them"
         marked = fixed | dict.fromkeys(cells, "items")
         place = self._one_id(ids)[0]
-        return self._reading(
-            "wide", marked, cells, place, score=score, reasons=why, separator=separator
-        )
+        return self._reading("wide", marked, place, score, why, separator=separator)
 
     def _flags(
         self,
@@ -682,10 +677,9 @@ class Table:
             return []
         self._refuse_nameless(marks)
         score = UNSURE if are_people([self.names[place] for place in marks]) else BY_FLAGS
-        why = [f"{len(marks):,} columns hold only 0 and 1, or yes and no"]
+        why = f"{len(marks):,} columns hold only 0 and 1, or yes and no"
         marked = fixed | dict.fromkeys(marks, "one-hot")
-        place = self._one_id(ids)[0]
-        return [self._reading("one-hot", marked, marks, place, score=score, reasons=why)]
+        return [self._reading("one-hot", marked, self._one_id(ids)[0], score, why)]
 
     def _refuse_nameless(self, marks: list[int]) -> None:
         """Refuse columns that are items and have no name of their own."""
@@ -720,9 +714,8 @@ class Table:
             kept = kept if len(kept) == 1 else []
         if kept and not ids and len(self.columns) == 1 and by_name:
             # A table of one column: every row is a record.
-            why = [f"the only column is called {self.names[0]!r}"]
-            marked = fixed | {0: "item"}
-            return [self._reading("wide", marked, kept, None, score=BY_NAME, reasons=why)]
+            why = f"the only column is called {self.names[0]!r}"
+            return [self._reading("wide", fixed | {0: "item"}, None, BY_NAME, why)]
         if not kept or not ids:
             return []
         score = BY_NAME if len(kept) == len(ids) == 1 else TWO_MEANINGS
@@ -742,8 +735,7 @@ class Table:
         if self._spans_dates(record):
             why.append(f"though rows with the same {names[0]} have different dates")
             score = min(score, UNSURE)
-        marked = fixed | {item: "item"}
-        found = [self._reading("long", marked, [item], record, score=score, reasons=why)]
+        found = [self._reading("long", fixed | {item: "item"}, record, score, *why)]
         column = self.columns[item]
         alone = record is not None and self.columns[record].distinct
         sign = column.separator or (column.loose_separator if alone else "")
@@ -768,14 +760,13 @@ class Table:
         self,
         form: str,
         fixed: dict[int, str],
-        items: list[int],
         record: int | None,
-        *,
         score: int,
-        reasons: list[str],
+        *reasons: str,
         separator: str = "",
     ) -> Reading:
         """Complete a reading: what is neither id nor item is set aside."""
+        items = [place for place, role in fixed.items() if role in PUBLISHED]
         roles = []
         separators = []
         for place in range(len(self.columns)):
@@ -793,7 +784,7 @@ class Table:
             format=form,
             roles=tuple(roles),
             score=score,
-            reasons=tuple(reasons),
+            reasons=reasons,
             separators=tuple(separators),
             option=self._option(form, items, record),
         )
@@ -840,7 +831,3 @@ def _shell(text: str) -> str:
 def _fits(reading: Reading, wanted: str) -> bool:
     """Whether a reading is of the wanted format; long and wide differ in the rows' meaning only."""
     return reading.format == wanted or (wanted in {"long", "wide"} and reading.format != "one-hot")
-
-
-def _as_format(reading: Reading, wanted: str) -> Reading:
-    return replace(reading, format=wanted)

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import zlib
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
@@ -18,7 +19,7 @@ from setveil.core.files import shown_name
 from setveil.core.untrusted import TABLE_LIMIT, check_size, open_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from setveil.core.errors import Problems
@@ -155,10 +156,10 @@ class Source:
 
     def _as_utf8(self, head: bytes, named: str, *, detect: bool) -> bytes:
         """Find the text's encoding and return the first bytes as UTF-8; a binary file stays."""
-        if _is_binary(head):
+        if head.startswith((PARQUET_MAGIC, *FOREIGN)):
             return head
         if named:
-            self.encoding, self.encoding_why = _resolved(named, head), "as asked"
+            self.encoding, self.encoding_why = _with_byte_order(named, head), "as asked"
         else:
             self.encoding, self.encoding_why = _unicode(head)
             if detect and not self.encoding_why and b"\0" not in head:
@@ -481,11 +482,7 @@ def checked_encoding(name: str) -> str:
     return found.name
 
 
-def _is_binary(head: bytes) -> bool:
-    return head.startswith((PARQUET_MAGIC, *FOREIGN))
-
-
-def _resolved(name: str, head: bytes) -> str:
+def _with_byte_order(name: str, head: bytes) -> str:
     """Return the encoding with its byte order, where a mark tells it."""
     for mark, marked in MARKS.items():
         if head.startswith(mark) and marked.startswith(name):
@@ -596,6 +593,22 @@ def _oddness(text: str) -> float:
 # --- lines ------------------------------------------------------------------------------------
 
 
+def small_or_not(blocks: Iterable[bytes], limit: int) -> tuple[Iterator[bytes], bool]:
+    """Return the blocks, and whether they hold no more than so many bytes together.
+
+    >>> blocks, is_small = small_or_not([b"ab", b"c", b"d"], 2)
+    >>> is_small, list(blocks)
+    (False, [b'ab', b'c', b'd'])
+    """
+    rest = iter(blocks)
+    start: list[bytes] = []
+    size = 0
+    while size <= limit and (block := next(rest, b"")):
+        start.append(block)
+        size += len(block)
+    return chain(start, rest), size <= limit
+
+
 def text_lines(source: Source, problems: Problems) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line, without its newline."""
     number = 0
@@ -615,7 +628,7 @@ def block_lines(
     >>> list(block_lines(b"a\nb", 7, Problems(name="x")))
     [(8, 'a'), (9, 'b')]
     """
-    text = _decoded(block)
+    text = _decode(block)
     if text is not None:
         lines = text.split("\n")
         if not lines[-1]:
@@ -626,14 +639,14 @@ def block_lines(
     if not raw_lines[-1]:
         raw_lines.pop()
     for number, raw in enumerate(raw_lines, before + 1):
-        line = _decoded(raw)
+        line = _decode(raw)
         if line is None:
             _report_bytes(raw, number, problems, encoding)
         else:
             yield number, line
 
 
-def _decoded(raw: bytes) -> str | None:
+def _decode(raw: bytes) -> str | None:
     """Return the text of bytes that are valid UTF-8 without a zero byte."""
     if b"\0" in raw:
         return None

@@ -391,9 +391,9 @@ class Cleaning:
         """Return the cleaned table, and what was changed as sentences."""
         said: list[str] = []
         if self.normalize:
-            table = _normalized(table, said)
+            table = _join_spellings(table, said)
         if self.min_support > 1:
-            table = _frequent(table, self.min_support, said)
+            table = _drop_rare(table, self.min_support, said)
         empty = table.lengths == 0
         n = int(empty.sum())
         if n and self.empty == "error":
@@ -409,7 +409,7 @@ class Cleaning:
         return table, said
 
 
-def _normalized(table: TransactionTable, said: list[str]) -> TransactionTable:
+def _join_spellings(table: TransactionTable, said: list[str]) -> TransactionTable:
     names = table.vocabulary.names
     supports = table.supports().tolist()
     groups: dict[str, list[int]] = defaultdict(list)
@@ -440,7 +440,7 @@ def _normalized(table: TransactionTable, said: list[str]) -> TransactionTable:
     return TransactionTable.from_csr(table.offsets, numbers[table.items], spellings)
 
 
-def _frequent(table: TransactionTable, least: int, said: list[str]) -> TransactionTable:
+def _drop_rare(table: TransactionTable, least: int, said: list[str]) -> TransactionTable:
     supports = table.supports()
     keep = supports >= least
     n = int((~keep).sum())

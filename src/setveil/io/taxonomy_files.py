@@ -18,7 +18,6 @@ from setveil.io.sources import Source
 from setveil.io.taxonomy_formats import (
     DIALECTS,
     Layout,
-    Nodes,
     Row,
     dialect_of,
     guess_delimiter,
@@ -189,7 +188,7 @@ def read_taxonomy(
         raise ParameterError("separator is empty", fix='give a text such as "|"')
     with Source(path, waits=False) as source:
         source.refuse_foreign()
-        where, text = source.name, _decoded(source)
+        where, text = source.name, _read_text(source)
     dialect = dialect_of(text) if format is None else format
     obsolete: list[str] = []
     if dialect in DIALECTS:
@@ -202,7 +201,11 @@ def read_taxonomy(
         rows = list(rows_of(text, delimiter, where))
         layout = _layout(rows, where, format=format, header=header, columns=(id, name, parent))
         body = rows[1:] if layout.header else rows
-        nodes = _nodes(body, layout, where, first=parents == "first", separator=separator)
+        if layout.format == "paths":
+            nodes = nodes_of_paths(body, first=parents == "first", where=where)
+        else:
+            links = links_of(body, layout, separator, where)
+            nodes = nodes_of_links(links, first=parents == "first", where=where)
     try:
         tree = Taxonomy.from_nodes(nodes.ids, nodes.names, nodes.parents)
     except InputError as error:  # a cycle, or nothing but a header
@@ -236,7 +239,7 @@ def _must_be_no_table(dialect: str, *options: object) -> None:
         )
 
 
-def _decoded(source: Source) -> str:
+def _read_text(source: Source) -> str:
     raw = source.read_all()
     try:
         return raw.decode("utf-8-sig")
@@ -274,15 +277,6 @@ def _layout(
             fix="write child and parent, or a path from leaf to root, or name the delimiter",
         )
     return guess_layout(rows, format=format, header=header)
-
-
-def _nodes(
-    rows: Sequence[Row], layout: Layout, where: str, *, first: bool, separator: str
-) -> Nodes:
-    if layout.format == "paths":
-        return nodes_of_paths(rows, first=first, where=where)
-    links = links_of(rows, layout, separator, where)
-    return nodes_of_links(links, first=first, where=where)
 
 
 # --- writing ----------------------------------------------------------------------------------

@@ -299,39 +299,39 @@ def _from_nouns(nouns: Nouns) -> WordNet:
 
 def _arrays(wordnet: WordNet) -> dict[str, npt.NDArray[Any]]:
     return {
-        "ids": _packed(wordnet.tree.ids),
-        "names": _packed(wordnet.tree.names),
+        "ids": _pack(wordnet.tree.ids),
+        "names": _pack(wordnet.tree.names),
         "parents": wordnet.tree.parents,
         "leaves": wordnet.tree.leaves,
-        "lemmas": _packed(wordnet.lemmas),
+        "lemmas": _pack(wordnet.lemmas),
         "starts": wordnet.starts,
         "senses": wordnet.senses,
-        "exceptions": _packed([" ".join((a, *b)) for a, b in wordnet.exceptions.items()]),
+        "exceptions": _pack([" ".join((a, *b)) for a, b in wordnet.exceptions.items()]),
     }
 
 
 def _from_arrays(kept: Mapping[str, npt.NDArray[Any]]) -> WordNet:
-    exceptions = (line.split(" ") for line in _unpacked(kept["exceptions"]))
+    exceptions = (line.split(" ") for line in _unpack(kept["exceptions"]))
     return WordNet(
         tree=Taxonomy(
-            ids=_unpacked(kept["ids"]),
-            names=_unpacked(kept["names"]),
+            ids=_unpack(kept["ids"]),
+            names=_unpack(kept["names"]),
             parents=kept["parents"],
             leaves=kept["leaves"],
             pseudo=np.zeros(len(kept["parents"]), dtype=bool),
         ),
-        lemmas=_unpacked(kept["lemmas"]),
+        lemmas=_unpack(kept["lemmas"]),
         starts=kept["starts"],
         senses=kept["senses"],
         exceptions={form: tuple(bases) for form, *bases in exceptions},
     )
 
 
-def _packed(words: Sequence[str]) -> npt.NDArray[np.uint8]:
+def _pack(words: Sequence[str]) -> npt.NDArray[np.uint8]:
     return np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
 
 
-def _unpacked(raw: npt.NDArray[np.uint8]) -> tuple[str, ...]:
+def _unpack(raw: npt.NDArray[np.uint8]) -> tuple[str, ...]:
     text = raw.tobytes().decode()
     return tuple(text.split("\n")) if text else ()
 

@@ -164,7 +164,7 @@ def _from_archive(place: Path) -> dict[str, bytes]:
 
 
 def _from_tar(content: bytes) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(fileobj=BytesIO(_unpacked(content)), mode="r:") as archive:
+    with tarfile.open(fileobj=BytesIO(_unpack(content)), mode="r:") as archive:
         for member in archive:
             name = member.name.rpartition("/")[2]
             if name in FILES and member.isfile():
@@ -174,7 +174,7 @@ def _from_tar(content: bytes) -> Iterator[tuple[str, bytes]]:
                 yield name, file.read()
 
 
-def _unpacked(content: bytes) -> bytes:
+def _unpack(content: bytes) -> bytes:
     """Return a plain archive; reading on in a packed one would unpack whatever is in it."""
     openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
     for magic, opener in openers.items():

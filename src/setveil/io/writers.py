@@ -94,7 +94,7 @@ def write(
     usual = "\t" if ending == ".tsv" else ","
     fields = checked_delimiter(delimiter) if delimiter is not None else usual
     with output_file(path) as out, compressed(out, name) as stream:
-        for text in _batched(WRITERS[chosen](table, fields)):
+        for text in _join_lines(WRITERS[chosen](table, fields)):
             stream.write(text.encode())
 
 
@@ -149,7 +149,7 @@ def compressed(out: BinaryIO, name: str) -> Iterator[BinaryIO]:
         yield out
 
 
-def _batched(lines: Iterator[str]) -> Iterator[str]:
+def _join_lines(lines: Iterator[str]) -> Iterator[str]:
     """Join lines so that each write is worth its call."""
     while batch := [line for _, line in zip(range(BATCH), lines, strict=False)]:
         yield "".join(batch)
@@ -200,7 +200,7 @@ def _fimi_lines(table: TransactionTable, _delimiter: str) -> Iterator[str]:
     return (" ".join(row) + "\n" for row in table)
 
 
-def _quoted(name: str, delimiter: str) -> str:
+def _quote(name: str, delimiter: str) -> str:
     needs = (
         delimiter in name
         or QUOTE in name
@@ -215,16 +215,16 @@ def _quoted(name: str, delimiter: str) -> str:
 
 
 def _basket_lines(table: TransactionTable, delimiter: str) -> Iterator[str]:
-    names = [_quoted(name, delimiter) for name in table.vocabulary.names]
+    names = [_quote(name, delimiter) for name in table.vocabulary.names]
     for row in _numbers(table):
         yield delimiter.join([names[i] for i in row]) + "\n"
 
 
 def _long_lines(table: TransactionTable, delimiter: str) -> Iterator[str]:
-    names = [_quoted(name, delimiter) for name in table.vocabulary.names]
-    yield f"{_quoted('id', delimiter)}{delimiter}{_quoted('item', delimiter)}\n"
+    names = [_quote(name, delimiter) for name in table.vocabulary.names]
+    yield f"{_quote('id', delimiter)}{delimiter}{_quote('item', delimiter)}\n"
     for record, row in enumerate(_numbers(table), 1):
-        start = _quoted(str(record), delimiter) + delimiter
+        start = _quote(str(record), delimiter) + delimiter
         if not row:
             yield f"{start}\n"
         for number in row:
@@ -232,14 +232,14 @@ def _long_lines(table: TransactionTable, delimiter: str) -> Iterator[str]:
 
 
 def _one_hot_lines(table: TransactionTable, delimiter: str) -> Iterator[str]:
-    names = [_quoted(name, delimiter) for name in table.vocabulary.names]
-    no, yes = _quoted("0", delimiter), _quoted("1", delimiter)
-    yield delimiter.join([_quoted(_free_id(table), delimiter), *names]) + "\n"
+    names = [_quote(name, delimiter) for name in table.vocabulary.names]
+    no, yes = _quote("0", delimiter), _quote("1", delimiter)
+    yield delimiter.join([_quote(_free_id(table), delimiter), *names]) + "\n"
     for record, row in enumerate(_numbers(table), 1):
         cells = [no] * len(names)
         for number in row:
             cells[number] = yes
-        yield delimiter.join([_quoted(str(record), delimiter), *cells]) + "\n"
+        yield delimiter.join([_quote(str(record), delimiter), *cells]) + "\n"
 
 
 def _json_lines(table: TransactionTable, _delimiter: str) -> Iterator[str]:

@@ -101,16 +101,16 @@ class Coverage:
             said.append("there is one document only: it cannot tell near from far")
         if self.unknown:
             said.append(f"{len(self.unknown)} of {self.terms} terms are unknown: "
-                        f"{_named(self.unknown)}")  # fmt: skip
+                        f"{_name_terms(self.unknown)}")  # fmt: skip
         if self.everywhere and self.documents != 1:
             said.append(f"{len(self.everywhere)} of {self.terms} terms occur in every document "
-                        f"and tell nothing: {_named(self.everywhere)}")  # fmt: skip
+                        f"and tell nothing: {_name_terms(self.everywhere)}")  # fmt: skip
         if self.never_together:
             said.append(f"{self.never_together} of {self.pairs} pairs never occur together")
         return said
 
 
-def _named(terms: tuple[str, ...]) -> str:
+def _name_terms(terms: tuple[str, ...]) -> str:
     more = len(terms) - NAMED
     return ", ".join(terms[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -222,18 +222,6 @@ def named_places(spec: str) -> tuple[str, ...]:
     """
     places = (_parse(part, spec)[2].strip() for part in _split(spec))
     return tuple(place for place in places if place)
-
-
-def check_spec(spec: str) -> None:
-    """Refuse a text that names no source of relatedness; nothing is read.
-
-    >>> check_spec("corpsu:notes.index")
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: there is no relatedness called 'corpsu'. To fix: use one \
-of: ...
-    """
-    for part in _split(spec):
-        find("relatedness", _parse(part, spec)[1])
 
 
 def _split(spec: str) -> list[str]:

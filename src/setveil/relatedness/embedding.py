@@ -68,10 +68,7 @@ class Embedding:
 
     def distances(self, rows: Sequence[str], columns: Sequence[str]) -> FloatArray:
         """Return the distance of each row term to each column term; NaN where one is unknown."""
-        (down, down_known), (across, across_known) = (
-            self._directions(rows),
-            self._directions(columns),
-        )
+        (down, down_known), (across, across_known) = map(self.vectors.directions, (rows, columns))
         distance = np.clip(1 - down @ across.T, 0, 2)
         both = down_known[:, None] & across_known[None, :]
         # The product of a direction with itself is 1 only up to a rounding.
@@ -80,7 +77,7 @@ class Embedding:
 
     def known(self, terms: Sequence[str]) -> BoolArray:
         """Tell for each term whether it has a direction."""
-        return self._directions(terms)[1]
+        return self.vectors.directions(terms)[1]
 
     def fingerprint(self) -> str:
         """Return a text that is the same exactly when all distances are."""
@@ -91,13 +88,6 @@ class Embedding:
         digest = hashlib.blake2b("\n".join(self.vectors.words).encode(), digest_size=16)
         digest.update(np.ascontiguousarray(self.vectors.vectors).tobytes())
         return digest.hexdigest()
-
-    def _directions(self, terms: Sequence[str]) -> tuple[FloatArray, BoolArray]:
-        found, known = self.vectors.of(terms)
-        rows = found.astype(np.float64)
-        lengths = np.linalg.norm(rows, axis=1)
-        known = known & (lengths > 0)
-        return rows / np.where(known, lengths, 1)[:, None], known
 
 
 def terms_of(release: Release) -> list[str]:

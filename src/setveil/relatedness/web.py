@@ -418,7 +418,7 @@ To ...
                 missing = [query for query in wanted if query not in found]
                 self._check_number(len(missing))
                 for query in missing:
-                    found[query] = self._fetched(self.config.address(query))
+                    found[query] = self._fetch(self.config.address(query))
                     with kept:
                         kept.execute(
                             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
@@ -455,7 +455,7 @@ To ...
         )
         return kept
 
-    def _fetched(self, address: str) -> int:
+    def _fetch(self, address: str) -> int:
         """Return the count that the server gives, after as many tries as are allowed."""
         wait, tries = 1.0, self.config.retries + 1
         for attempt in range(tries):
@@ -468,15 +468,17 @@ To ...
                 asked_for = _seconds(error.headers.get("Retry-After"))
                 error.close()
                 if error.code in AWAY:
-                    raise self._failed(
+                    raise self._failure(
                         f"{reason}, and where it leads is not followed",
                         "name the address that it leads to as url",
                     ) from None
                 if error.code not in AGAIN:
-                    raise self._failed(reason, "check url and headers") from None
+                    raise self._failure(reason, "check url and headers") from None
             except (ValueError, OverflowError, InvalidURL):
                 # Their words hold the address or a header.
-                raise self._failed("the address cannot be asked", "check url and headers") from None
+                raise self._failure(
+                    "the address cannot be asked", "check url and headers"
+                ) from None
             except (OSError, HTTPException) as error:  # no connection, a time-out, a broken answer
                 reason = f"there is no answer: {getattr(error, 'reason', None) or error}"
                 asked_for = None
@@ -485,7 +487,7 @@ To ...
             if attempt + 1 < tries:
                 self.sleep(min(max(wait, asked_for or 0), LONGEST_WAIT))
                 wait *= 2
-        raise self._failed(f"{reason} ({tries} tries)", "try again later: answers so far are kept")
+        raise self._failure(f"{reason} ({tries} tries)", "try again later: answers so far are kept")
 
     def _take_turn(self) -> None:
         """Wait until the next request may be made."""
@@ -505,10 +507,10 @@ To ...
         try:
             answer = json.loads(content)
         except (ValueError, RecursionError):
-            raise self._failed("the answer is not JSON", "check url") from None
+            raise self._failure("the answer is not JSON", "check url") from None
         count = count_in(answer, steps_of(self.config.count))
         if count is None or count >= 2**63:
-            raise self._failed(f"the answer holds no count at {self.config.count}", "check count")
+            raise self._failure(f"the answer holds no count at {self.config.count}", "check count")
         return count
 
     @cached_property
@@ -520,7 +522,7 @@ To ...
         # Never the whole address in a message: a key may stand in it.
         return urllib.parse.urlsplit(self.config.url).netloc.rpartition("@")[2]
 
-    def _failed(self, what: str, fix: str) -> InputError:
+    def _failure(self, what: str, fix: str) -> InputError:
         return InputError(what, where=self._host, fix=fix)
 
 

@@ -58,12 +58,14 @@ class WuPalmer:
 
     def distances(self, rows: Sequence[str], columns: Sequence[str]) -> FloatArray:
         """Return the distance of each row term to each column term; NaN where one is unknown."""
-        likeness = self.wordnet.likeness(map(self._listed, rows), map(self._listed, columns))
+        likeness = self.wordnet.likeness(
+            map(self._known_form, rows), map(self._known_form, columns)
+        )
         return np.asarray(1 - likeness)
 
     def known(self, terms: Sequence[str]) -> BoolArray:
         """Tell for each term whether WordNet lists it, or its last word."""
-        return np.array([self._listed(term) in self.wordnet for term in terms], dtype=bool)
+        return np.array([self._known_form(term) in self.wordnet for term in terms], dtype=bool)
 
     def fingerprint(self) -> str:
         """Return a text that is the same exactly when all distances are."""
@@ -76,7 +78,7 @@ class WuPalmer:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def _listed(self, term: str) -> str:
+    def _known_form(self, term: str) -> str:
         """Return the form of a term to look up: itself, or its last word."""
         if not self.heads or term in self.wordnet:
             return term

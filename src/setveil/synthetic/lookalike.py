@@ -11,7 +11,7 @@ The tree and the popularity of items are fixed for each look-alike; the seed dra
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -62,60 +62,22 @@ class Shape:
 
 
 _CAO = "Cao, Karras, Raïssi, Tan 2010"
+_AOL = "Milani Fard & Wang 2010"
+_NAMES = tuple(each.name for each in fields(Shape))
+# In the order of the fields: what was published, then how the look-alike is drawn. The number of
+# items of AOL follows from the published density, 0.11% at full size.
+_FIGURES: dict[str, tuple[object, ...]] = {
+    "bms-pos": ("BMS-POS", 515_597, 1_657, 6.5, 164, _CAO, 0.88, 1.1, 4.0, 0.6, 64),
+    "bms-webview-1": ("BMS-WebView-1", 59_602, 497, 2.5, 267, _CAO, 1.2, 0.9, 6.0, 0.75, 16),
+    "bms-webview-2": ("BMS-WebView-2", 77_512, 3_340, 5.0, 161, _CAO, 0.95, 0.9, 10.0, 0.75, 16),
+    "aol": (
+        *("AOL query log, first subset", 53_058, 19_027, 20.93, None, _AOL),
+        *(1.1, 1.3, 20.0, 0.5, 256),
+    ),
+}
 LOOKALIKES: dict[str, Shape] = {
-    "bms-pos": Shape(
-        title="BMS-POS",
-        rows=515_597,
-        items=1_657,
-        mean=6.5,
-        longest=164,
-        source=_CAO,
-        spread=0.88,
-        zipf=1.1,
-        flat=4.0,
-        focus=0.6,
-        topic_items=64,
-    ),
-    "bms-webview-1": Shape(
-        title="BMS-WebView-1",
-        rows=59_602,
-        items=497,
-        mean=2.5,
-        longest=267,
-        source=_CAO,
-        spread=1.2,
-        zipf=0.9,
-        flat=6.0,
-        focus=0.75,
-        topic_items=16,
-    ),
-    "bms-webview-2": Shape(
-        title="BMS-WebView-2",
-        rows=77_512,
-        items=3_340,
-        mean=5.0,
-        longest=161,
-        source=_CAO,
-        spread=0.95,
-        zipf=0.9,
-        flat=10.0,
-        focus=0.75,
-        topic_items=16,
-    ),
-    # The number of items follows from the published density, 0.11% at full size.
-    "aol": Shape(
-        title="AOL query log, first subset",
-        rows=53_058,
-        items=19_027,
-        mean=20.93,
-        longest=None,
-        source="Milani Fard & Wang 2010",
-        spread=1.1,
-        zipf=1.3,
-        flat=20.0,
-        focus=0.5,
-        topic_items=256,
-    ),
+    name: Shape(**dict(zip(_NAMES, figures, strict=True)))  # type: ignore[arg-type]
+    for name, figures in _FIGURES.items()
 }
 
 

@@ -76,7 +76,7 @@ def write_query_log(path: str | os.PathLike[str], *, users: int = 1000, seed: in
 
 def _lines(users: int, rng: np.random.Generator) -> Iterator[str]:
     topics = [_Topic.of(number) for number in range(len(TOPICS))]
-    popular = _cumulated(np.arange(1.0, len(topics) + 1.0) ** -0.7)
+    popular = _cumulate(np.arange(1.0, len(topics) + 1.0) ** -0.7)
     for user in (np.cumsum(rng.integers(1, 40, users)) + 100).tolist():
         drawn = np.searchsorted(popular, rng.random(3)).tolist()
         interests = [topics[number] for number in dict.fromkeys(drawn)]
@@ -107,7 +107,7 @@ class _Topic:
         rng = np.random.default_rng(number)
         usual = np.arange(1, len(words) + 1) ** -0.9 * rng.lognormal(0, 0.5, len(words))
         together = usual * rng.lognormal(0, 2, (len(words), len(words)))
-        return cls(tuple(words), _cumulated(usual), _cumulated(together))
+        return cls(tuple(words), _cumulate(usual), _cumulate(together))
 
     def query(self, rng: np.random.Generator) -> str:
         """Return one to three words, now and then with a quality before them."""
@@ -122,7 +122,7 @@ class _Topic:
         return " ".join(dict.fromkeys(chosen))
 
 
-def _cumulated(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _cumulate(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the chances to draw a place or one before it; the last is a bit above 1."""
     sums = np.cumsum(weights, axis=-1)
     return np.asarray(sums / sums[..., -1:] * (1 + 1e-12))

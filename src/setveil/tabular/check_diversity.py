@@ -564,7 +564,7 @@ class TCloseness(SensitiveCheck):
 
     def check(self, frame: Frame) -> Verdict:
         """Compute the distance of each class; witnesses are the farthest ones."""
-        kind, table = self._measured(frame)
+        kind, table = self._choose_distance(frame)
         found = class_values(table, self.quasi, self.sensitive)
         whole: dict[object, int] = {}
         for counts in found.values():
@@ -592,7 +592,7 @@ class TCloseness(SensitiveCheck):
             broken=f"farther than {self.t} from the whole table, the farthest {farthest}",
         )
 
-    def _measured(self, frame: Frame) -> tuple[str, pl.DataFrame]:
+    def _choose_distance(self, frame: Frame) -> tuple[str, pl.DataFrame]:
         """Return the distance, and the columns; times as numbers where their order counts."""
         table = plain_columns(frame, [*self.quasi, self.sensitive])
         column = table[self.sensitive]

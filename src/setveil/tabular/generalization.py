@@ -93,10 +93,10 @@ def full_domain(
     P. Samarati: Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001.
     K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Incognito, SIGMOD 2005.
     """
-    table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
+    table, trees = read_table_and_trees(frame, quasi, k, hierarchies, whole=True)
     lattice = _Lattice(trees=trees, k=k)
     nodes = prod(height + 1 for height in lattice.heights)
-    levels = lattice.best() if nodes <= SEARCHED else lattice.descended()
+    levels = lattice.best() if nodes <= SEARCHED else lattice.descend()
     told = ", ".join(
         f"{tree.column} {level} of {height}"
         for tree, level, height in zip(trees, levels, lattice.heights, strict=True)
@@ -186,7 +186,7 @@ class _Lattice:
                     seen.add(higher)
                     heappush(waiting, (self._loss(higher), height + 1, higher))
 
-    def descended(self) -> Levels:
+    def descend(self) -> Levels:
         """Go down from the top, always by the step that gains most, as long as there is one."""
         levels = self.heights
         while True:
@@ -249,7 +249,6 @@ def subtree(
     preservation, ICDE 2005.
     """
     table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
-    trees = [tree.contracted() for tree in trees]
     return publish_nodes(table, trees, specialize(trees, k).nodes, k)
 
 
@@ -316,7 +315,6 @@ def sibling(
     SIGMOD 2005 (which names the model).
     """
     table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
-    trees = [tree.contracted() for tree in trees]
     return publish_nodes(table, trees, disclose_nodes(specialize(trees, k)).nodes, k)
 
 
@@ -324,19 +322,19 @@ def disclose_nodes(classes: Classes) -> Classes:
     """Tell as many more nodes as can be told; with trees of one level this discloses values."""
     trees = classes.trees
 
-    def waits(column: int, node: int) -> tuple[float, int, int]:
+    def priority(column: int, node: int) -> tuple[float, int, int]:
         tree = trees[column]
         gained = float(tree.losses[tree.parents[node]] - tree.losses[node])
         return (-classes.count(column, node) * gained, column, node)
 
-    waiting = [waits(c, node) for c, tree in enumerate(trees) for node in tree.children[0]]
+    waiting = [priority(c, node) for c, tree in enumerate(trees) for node in tree.children[0]]
     heapify(waiting)
     while waiting:
         _, column, node = heappop(waiting)
         classes.release(column, node)
         # A node may be refused because too few rows are left without it, and one below it not.
         for child in trees[column].children[node]:
-            heappush(waiting, waits(column, child))
+            heappush(waiting, priority(column, child))
     return classes
 
 
@@ -382,7 +380,6 @@ def cell(
     Utility-based anonymization using local recoding, KDD 2006.
     """
     table, trees = read_table_and_trees(frame, quasi, k, hierarchies)
-    trees = [tree.contracted() for tree in trees]
     nodes = local_recoding(trees, k, random_order(table, [tree.codes for tree in trees], rng))
     return publish_nodes(table, trees, nodes, k)
 
@@ -514,7 +511,7 @@ def suppress_records(
     >>> done.frame["Job"].to_list(), done.notes
     (['Dancer', 'Dancer', 'Writer', 'Writer'], ('3 of 7 rows are left out',))
     """
-    table, trees = read_table_and_trees(frame, quasi, k, flat=True)
+    table, trees = read_table_and_trees(frame, quasi, k, flat=True, whole=True)
     key = row_keys([tree.codes for tree in trees], [len(tree) for tree in trees])
     _, place, counts = np.unique(key, return_inverse=True, return_counts=True)
     kept = np.flatnonzero(counts[place] >= k)
@@ -564,7 +561,6 @@ def suppress_values(
     K. Wang, B. C. M. Fung, P. S. Yu: Handicapping attacker's confidence, KAIS 11(3), 2007.
     """
     table, trees = read_table_and_trees(frame, quasi, k, flat=True)
-    trees = [tree.contracted() for tree in trees]
     nodes = disclose_nodes(Classes(trees, k)).nodes
     return publish_nodes(table, trees, nodes, k, notes=[_suppression_note(trees, nodes)])
 
@@ -602,7 +598,6 @@ def suppress_cells(
     A. Meyerson, R. Williams: On the complexity of optimal k-anonymity, PODS 2004.
     """
     table, trees = read_table_and_trees(frame, quasi, k, flat=True)
-    trees = [tree.contracted() for tree in trees]
     nodes = local_recoding(trees, k, random_order(table, [tree.codes for tree in trees], rng))
     return publish_nodes(table, trees, nodes, k, notes=[_suppression_note(trees, nodes)])
 

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from setveil.anonymize.base import check_enough
-from setveil.core.params import check_whole
-from setveil.tabular.columns import distinct_values, quasi_columns, whole_table
+from setveil.tabular.columns import distinct_values
 from setveil.tabular.hierarchies import ANY_VALUE, value_tree
-from setveil.tabular.recoding import Partitioned, publish
+from setveil.tabular.recoding import Partitioned, publish, read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,11 +80,8 @@ def mondrian(
     ----------
     K. LeFevre, D. J. DeWitt, R. Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006.
     """
-    check_whole("k", k)
     given = dict(hierarchies or {})
-    names = quasi_columns(frame, quasi, given)
-    table = whole_table(frame)
-    check_enough(table, k)
+    table, names = read_columns(frame, quasi, k, given)
     columns = [
         _TreeColumn(tree=value_tree(table[name], given[name]))
         if name in given

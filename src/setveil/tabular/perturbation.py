@@ -93,7 +93,8 @@ def add_noise(
     Databases, LNCS 2316, 2002.
     """
     table = whole_table(frame)
-    names = _numeric(table) if columns is None else list(dict.fromkeys(columns))
+    numeric = [name for name in table.columns if table.schema[name].is_numeric()]
+    names = numeric if columns is None else list(dict.fromkeys(columns))
     values = numeric_values(table, names)
     if not len(values):
         raise InputError("the table has no rows", fix="check the file")
@@ -148,10 +149,6 @@ def numeric_values(frame: Frame, columns: Sequence[str]) -> FloatArray:
             fix="leave these rows out, or fill them in",
         )
     return values
-
-
-def _numeric(table: pl.DataFrame) -> list[str]:
-    return [name for name in table.columns if table.schema[name].is_numeric()]
 
 
 def _deviations(

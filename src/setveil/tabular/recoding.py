@@ -14,7 +14,7 @@ from setveil.tabular.columns import quasi_columns, whole_table
 from setveil.tabular.hierarchies import flat_tree, value_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -164,21 +164,31 @@ def read_table_and_trees(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     *,
     flat: bool = False,
+    whole: bool = False,
 ) -> tuple[pl.DataFrame, list[ValueTree]]:
     """Check what a scheme is asked for, and return the table and the trees of its columns.
 
-    With `flat`, nothing but ``*`` stands above a value.
+    With `flat`, nothing but ``*`` stands above a value. Unless it is `whole`, a tree lacks the
+    nodes that have one node below them.
     """
-    check_whole("k", k)
     given = dict(hierarchies or {})
-    names = quasi_columns(frame, quasi, given)
-    table = whole_table(frame)
-    check_enough(table, k)
+    table, names = read_columns(frame, quasi, k, given)
     trees = [
         flat_tree(table[name]) if flat else value_tree(table[name], given.get(name))
         for name in names
     ]
-    return table, trees
+    return table, trees if whole else [tree.contracted() for tree in trees]
+
+
+def read_columns(
+    frame: Frame, quasi: Sequence[str], k: int, hierarchies: Iterable[str]
+) -> tuple[pl.DataFrame, list[str]]:
+    """Check what a scheme is asked for, and return the table and the names of its columns."""
+    check_whole("k", k)
+    names = quasi_columns(frame, quasi, hierarchies)
+    table = whole_table(frame)
+    check_enough(table, k)
+    return table, names
 
 
 def publish_nodes(

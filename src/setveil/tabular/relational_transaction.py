@@ -171,7 +171,9 @@ def relational_transaction(
         if progress:
             progress("anonymizing the items of classes", number, n_classes)
         own = plain.key[places].tolist()
-        for row, published in zip(own, _published(inner, promise, sets, own, tree), strict=True):
+        for row, published in zip(
+            own, _publish_class(inner, promise, sets, own, tree), strict=True
+        ):
             shown[row] = published
     both = table[plain.key.tolist()].with_columns(
         *(plain.frame[name] for name in promise.quasi),
@@ -206,7 +208,7 @@ def _flat(table: TransactionTable) -> Taxonomy:
     return Taxonomy.from_nodes([*names, root], [*names, root], [len(names)] * len(names) + [-1])
 
 
-def _published(
+def _publish_class(
     method: Anonymizer,
     promise: KKmAnonymity,
     sets: Sequence[tuple[str, ...]],

@@ -388,9 +388,9 @@ class QueryLog:
                         where=source.name,
                         fix=f"give files with the columns {', '.join(self.columns)}",
                     )
-                yield from self._parsed(source)
+                yield from self._parse(source)
 
-    def _parsed(self, source: Source) -> Iterator[pl.DataFrame]:
+    def _parse(self, source: Source) -> Iterator[pl.DataFrame]:
         import polars as pl
 
         # Without quotes a line is a row, wherever the blocks end. With them a field may hold line

@@ -88,7 +88,7 @@ class PatternTagger:
             text, tags=True, chunks=False, relations=False, lemmata=False, collapse=False
         )
         for sentence in parsed:
-            yield _repaired([(word, _by_form(word, tag, words)) for word, tag in sentence])
+            yield _repair([(word, _by_form(word, tag, words)) for word, tag in sentence])
 
 
 _PROPER_PLURALS = frozenset({"states", "nations", "games"})
@@ -123,10 +123,10 @@ _AFTER_NOUNS = frozenset({"", ".", "IN", "VBZ", "VBD", "VBP", "MD", "WP", "WDT"}
 _NAMING = frozenset({"called", "named", "termed", "known"})
 
 
-def _repaired(sentence: Sentence) -> Sentence:
+def _repair(sentence: Sentence) -> Sentence:
     """Return the sentence with tags that its neighbours rule out replaced.
 
-    >>> _repaired([("may", "MD"), ("cause", "NN")])
+    >>> _repair([("may", "MD"), ("cause", "NN")])
     [('may', 'MD'), ('cause', 'VB')]
     """
     before = ""

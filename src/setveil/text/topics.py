@@ -87,7 +87,7 @@ class Topics:
         >>> found.top_words(1), found.top_words(2)
         (('rash', 'flu'), ('flu',))
         """
-        row = self.terms[self._checked(topic) - 1]
+        row = self.terms[self._check(topic) - 1]
         strongest = np.argsort(-row, kind="stable")[:count]
         least = max(NOTICEABLE * row.max(), np.finfo(np.float64).tiny)
         return tuple(self.names[i] for i in strongest.tolist() if row[i] >= least)
@@ -127,12 +127,12 @@ class Topics:
         wanted = range(1, len(self) + 1) if topics is None else dict.fromkeys(topics)
         found = []
         for topic in wanted:
-            column = self.weights[:, self._checked(topic) - 1]
+            column = self.weights[:, self._check(topic) - 1]
             about = np.flatnonzero((self.topic_of == topic) & (column >= least))
             found.append(about[np.argsort(-column[about], kind="stable")][:per_topic])
         return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
 
-    def _checked(self, topic: int) -> int:
+    def _check(self, topic: int) -> int:
         if not 1 <= topic <= len(self):
             raise ParameterError(
                 f"there is no topic {topic}", fix=f"choose from the topics 1 to {len(self)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -228,20 +228,32 @@ def _answer(
     table: TransactionTable,
     *,
     out: str | os.PathLike[str],
+    taxonomy: Taxonomy | None,
+    sensitive: Iterable[str],
     target: float | Mapping[str, float],
     max_loss: float,
     min_k: int,
+    methods: Sequence[str],
+    attacks: Sequence[str] | None,
+    relatedness: Sequence[str],
+    known: Sequence[int],
+    workload: Iterable[Iterable[str]],
     budget: float | None,
     since: float | None,
     memory: int | None,
     workers: int | None,
     engine: Spark | None,
+    seed: int | None,
     title: str,
     description: str,
     tell: Callable[[Progress], None] | None,
-    **request: Any,
+    free: bool = False,
+    each: bool = False,
 ) -> AuditResult:
-    """Check what an audit is asked for, make its trials within the limits, and conclude."""
+    """Check what is asked for, make the trials within the limits, and write what follows.
+
+    `free` lets the search change every parameter, and `each` searches every method to its end.
+    """
     limits = Limits(
         budget=budget,
         memory=memory,
@@ -250,8 +262,64 @@ def _answer(
         engine=engine,
     )
     criteria = criteria_of(target, max_loss=max_loss, min_k=min_k)
-    checked = Request.checked(table, criteria=criteria, workers=workers, **request)
-    return checked.run(out, limits, title=title, description=description, tell=tell)
+    if workers is not None and workers < 0:
+        raise ParameterError(f"workers is {workers}", fix="use 0 or more")
+    if seed is not None and seed < 0:
+        raise ParameterError(f"the seed is {seed}", fix="use a whole number of at least 0")
+    secret = checked_items(table, taxonomy, sensitive)
+    if min_k > max(len(table), MIN_K):
+        raise ParameterError(
+            f"min_k is {min_k:,}, but there are only {plural(len(table), 'record')}",
+            fix="use a smaller number",
+        )
+    sources = checked_sources(relatedness, table)
+    named = None if attacks is None else check_attacks(attacks)
+    searched = methods_for(
+        methods,
+        taxonomy=taxonomy is not None,
+        sensitive=bool(secret),
+        meaning=any(spec != WITHIN for spec in sources),
+    )
+    if free:
+        _check_searchable(searched, sources)
+    ladders = {
+        text: ladders_of(text, records=len(table), taxonomy=taxonomy, free=free, min_k=min_k)
+        for text in searched
+    }
+    search = Search(ladders, criteria, each=each)
+    numbers = check_known(known)
+    counts = tuple(tuple(items) for items in workload)
+    foreseen = foresee(criteria, people=len(table), holders=_holders(table, secret))
+    with Store.opened(out).alone() as store:
+        records = records_hash(table)
+        store.claim(records)
+        case = Case(
+            data=data_hash(records, taxonomy, secret),
+            table=table,
+            taxonomy=taxonomy,
+            sensitive=secret,
+            relatedness=sources,
+            attacks=named,
+            known=numbers,
+            criteria=criteria,
+            workload=counts,
+            seed=store.seed(seed),
+            store=store,
+        )
+        profile = profile_of(case)
+        trials = Trials(case, search, limits, lambda each: job_of(case, each), tell, foreseen)
+        trials.run()
+        result = replace(
+            _conclude(trials, free=free),
+            title=title or "Audit",
+            description=description,
+            profile=profile,
+            settings=_settings(case, limits, methods),
+        )
+        if store.publish.exists():  # it was judged by another audit: never beside this answer
+            remove_folder(store.publish)
+        store.keep_result(result)
+        return result
 
 
 def criteria_of(target: float | Mapping[str, float], *, max_loss: float, min_k: int) -> Criteria:
@@ -267,233 +335,113 @@ def criteria_of(target: float | Mapping[str, float], *, max_loss: float, min_k: 
     return Criteria(target=target, max_loss=max_loss, min_k=min_k)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Request:
-    """What an audit is asked for, checked before any work; :func:`audit` says what it means.
+def _holders(table: TransactionTable, sensitive: Sequence[str]) -> int | None:
+    """Return how many records hold a sensitive item; None where no item is named."""
+    if not sensitive:
+        return None
+    numbers = [table.vocabulary.number(item) for item in sensitive]
+    rows = np.repeat(np.arange(len(table)), table.lengths)
+    return len(np.unique(rows[np.isin(table.items, numbers)]))
 
-    `free` lets the search change every parameter, and `each` searches every method to its end.
-    """
 
-    table: TransactionTable
-    taxonomy: Taxonomy | None
-    sensitive: tuple[str, ...]
-    criteria: Criteria
-    methods: tuple[str, ...]
-    attacks: tuple[str, ...] | None
-    relatedness: tuple[str, ...]
-    known: tuple[int, ...]
-    workload: tuple[tuple[str, ...], ...]
-    seed: int | None
-    free: bool
-    each: bool
-    search: Search
+def _conclude(trials: Trials, *, free: bool) -> AuditResult:
+    """Return what follows from the trials."""
+    case, search = trials.case, trials.search
+    runs = tuple(with_original(run, trials.original) for run in search.results)
+    skipped = any(run.state == SKIPPED for run in runs)
+    verdict = conclude(
+        runs,
+        case.criteria,
+        unfinished=trials.limits.how_to_go_on() if skipped else "",
+        foreseen=trials.foreseen,
+        free=free,
+    )
+    return AuditResult(
+        title="",
+        criteria=case.criteria,
+        runs=runs,
+        original=trials.original,
+        answer=verdict.answer,
+        recommended=verdict.recommended,
+        reasons=verdict.reasons,
+        cares=verdict.cares,
+        untested=_untested(case, runs, verdict.recommended),
+        next_steps=verdict.next_steps,
+        notes=(*_ends(search), *_notes(case, runs)),
+    )
 
-    @classmethod
-    def checked(
-        cls,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy | None,
-        sensitive: Iterable[str],
-        criteria: Criteria,
-        methods: Sequence[str],
-        attacks: Sequence[str] | None,
-        relatedness: Sequence[str],
-        known: Sequence[int],
-        workload: Iterable[Iterable[str]],
-        workers: int | None,
-        seed: int | None,
-        free: bool = False,
-        each: bool = False,
-    ) -> Request:
-        """Refuse, before any work, what cannot be audited."""
-        if workers is not None and workers < 0:
-            raise ParameterError(f"workers is {workers}", fix="use 0 or more")
-        if seed is not None and seed < 0:
-            raise ParameterError(f"the seed is {seed}", fix="use a whole number of at least 0")
-        secret = checked_items(table, taxonomy, sensitive)
-        if criteria.min_k > max(len(table), MIN_K):
-            raise ParameterError(
-                f"min_k is {criteria.min_k:,}, but there are only {plural(len(table), 'record')}",
-                fix="use a smaller number",
-            )
-        sources = checked_sources(relatedness, table)
-        named = None if attacks is None else check_attacks(attacks)
-        searched = methods_for(
-            methods,
-            taxonomy=taxonomy is not None,
-            sensitive=bool(secret),
-            meaning=any(spec != WITHIN for spec in sources),
+
+def _settings(case: Case, limits: Limits, methods: Sequence[str]) -> dict[str, Any]:
+    """Return what was asked for, as the result keeps it."""
+    reading = case.table.reading
+    return {
+        "version": __version__,
+        "seed": case.seed,
+        "records": len(case.table),
+        "taxonomy": None if case.taxonomy is None else len(case.taxonomy),
+        "sensitive": list(case.sensitive),
+        "methods": list(methods),
+        "attacks": None if case.attacks is None else list(case.attacks),
+        "relatedness": list(case.relatedness),
+        "known": list(case.known),
+        "budget_seconds": limits.budget,
+        "memory_bytes": limits.memory,
+        "reading": None if reading is None else reading.as_dict(),
+    }
+
+
+def _untested(case: Case, runs: Sequence[RunRecord], recommended: str | None) -> tuple[str, ...]:
+    """Return which attackers nobody tried, a sentence each."""
+    said = []
+    if not case.sensitive:
+        said.append(
+            "An attacker who wants to learn sensitive items: none were named (--sensitive)."
         )
-        if free:
-            _check_searchable(searched, sources)
-        ladders = {
-            text: ladders_of(
-                text, records=len(table), taxonomy=taxonomy, free=free, min_k=criteria.min_k
-            )
-            for text in searched
-        }
-        return cls(
-            table=table,
-            taxonomy=taxonomy,
-            sensitive=secret,
-            criteria=criteria,
-            methods=tuple(methods),
-            attacks=named,
-            relatedness=sources,
-            known=check_known(known),
-            workload=tuple(tuple(items) for items in workload),
-            seed=seed,
-            free=free,
-            each=each,
-            search=Search(ladders, criteria, each=each),
+    if all(spec == WITHIN for spec in case.relatedness):
+        said.append(
+            "An attacker who knows what the items mean, from texts about similar people: no "
+            "source was given (--relatedness)."
         )
+    chosen = next((run for run in runs if run.id == recommended), None)
+    form = "" if chosen is None else chosen.form
+    tried = set() if chosen is None else {each.attack for each in chosen.adversaries}
+    for entry in entries("attack"):
+        role = role_of(entry.target)
+        applies = form in entry.target.applies_to  # type: ignore[attr-defined]
+        second = "second" in entry.target.requires  # type: ignore[attr-defined]
+        if role is not None and applies and second and entry.name not in tried:
+            said.append("An attacker who has a second release of the same people (--attacks all).")
+    return tuple(said)
 
-    @property
-    def foreseen(self) -> tuple[str, ...]:
-        """Why hardly any release can pass, as far as the number of people tells."""
-        holders = None
-        if self.sensitive:
-            numbers = [self.table.vocabulary.number(item) for item in self.sensitive]
-            rows = np.repeat(np.arange(len(self.table)), self.table.lengths)
-            holders = len(np.unique(rows[np.isin(self.table.items, numbers)]))
-        return foresee(self.criteria, people=len(self.table), holders=holders)
 
-    def run(
-        self,
-        out: str | os.PathLike[str],
-        limits: Limits,
-        *,
-        title: str,
-        description: str,
-        tell: Callable[[Progress], None] | None,
-    ) -> AuditResult:
-        """Make all trials, and write what follows from them."""
-        with Store.opened(out).alone() as store:
-            case = self._case(store)
-            profile = profile_of(case)
-            trials = Trials(
-                case, self.search, limits, lambda each: job_of(case, each), tell, self.foreseen
-            )
-            trials.run()
-            result = self._conclude(case, trials, limits, profile)
-            result = replace(result, title=title or "Audit", description=description)
-            if store.publish.exists():  # it was judged by another audit: never beside this answer
-                remove_folder(store.publish)
-            store.keep_result(result)
-            return result
+def _ends(search: Search) -> list[str]:
+    """Return how the search of each method ended."""
+    return [
+        f"{text}: {plural(len(tried), 'setting')} tried; {search.ends[text].rstrip('.')}."
+        for text, tried in search.tried.items()
+        if text in search.ends
+    ]
 
-    def _case(self, store: Store) -> Case:
-        """Return what all runs share; the store is for these records from here on."""
-        records = records_hash(self.table)
-        store.claim(records)
-        return Case(
-            data=data_hash(records, self.taxonomy, self.sensitive),
-            table=self.table,
-            taxonomy=self.taxonomy,
-            sensitive=self.sensitive,
-            relatedness=self.relatedness,
-            attacks=self.attacks,
-            known=self.known,
-            criteria=self.criteria,
-            workload=self.workload,
-            seed=store.seed(self.seed),
-            store=store,
+
+def _notes(case: Case, runs: Sequence[RunRecord]) -> list[str]:
+    """Return which trials have no release, and what was not given."""
+    said = []
+    states = ((SKIPPED, "skipped"), (FAILED, "failed"), (INAPPLICABLE, "did not apply"))
+    for state, verb in states:
+        number = sum(run.state == state for run in runs)
+        if number:
+            said.append(f"{number} of {plural(len(runs), 'trial')} {verb}; each says why.")
+    if case.taxonomy is None:
+        said.append("No taxonomy was given: methods that generalize items were not tried.")
+    if not case.sensitive:
+        said.append("No sensitive items were given: methods that protect them were not tried.")
+    near = variants(case.sensitive, case.table.vocabulary.names)
+    if near:
+        said.append(
+            f"{plural(len(near), 'item')} written almost like a sensitive one "
+            f"{'counts' if len(near) == 1 else 'count'} as different: {some(list(near))}."
         )
-
-    def _conclude(
-        self, case: Case, trials: Trials, limits: Limits, profile: dict[str, Any]
-    ) -> AuditResult:
-        """Return what follows from the runs."""
-        runs = tuple(with_original(run, trials.original) for run in self.search.results)
-        skipped = any(run.state == SKIPPED for run in runs)
-        verdict = conclude(
-            runs,
-            self.criteria,
-            unfinished=limits.how_to_go_on() if skipped else "",
-            foreseen=self.foreseen,
-            free=self.free,
-        )
-        return AuditResult(
-            title="",
-            criteria=self.criteria,
-            runs=runs,
-            original=trials.original,
-            answer=verdict.answer,
-            recommended=verdict.recommended,
-            reasons=verdict.reasons,
-            cares=verdict.cares,
-            untested=self._untested(runs, verdict.recommended),
-            next_steps=verdict.next_steps,
-            profile=profile,
-            settings={
-                "version": __version__,
-                "seed": case.seed,
-                "records": len(self.table),
-                "taxonomy": None if self.taxonomy is None else len(self.taxonomy),
-                "sensitive": list(self.sensitive),
-                "methods": list(self.methods),
-                "attacks": None if self.attacks is None else list(self.attacks),
-                "relatedness": list(self.relatedness),
-                "known": list(self.known),
-                "budget_seconds": limits.budget,
-                "memory_bytes": limits.memory,
-                "reading": None if self.table.reading is None else self.table.reading.as_dict(),
-            },
-            notes=(*self._ends(), *self._notes(runs)),
-        )
-
-    def _untested(self, runs: Sequence[RunRecord], recommended: str | None) -> tuple[str, ...]:
-        """Return which attackers nobody tried, a sentence each."""
-        said = []
-        if not self.sensitive:
-            said.append(
-                "An attacker who wants to learn sensitive items: none were named (--sensitive)."
-            )
-        if not any(spec != WITHIN for spec in self.relatedness):
-            said.append(
-                "An attacker who knows what the items mean, from texts about similar people: no "
-                "source was given (--relatedness)."
-            )
-        chosen = next((run for run in runs if run.id == recommended), None)
-        form = "" if chosen is None else chosen.form
-        tried = set() if chosen is None else {each.attack for each in chosen.adversaries}
-        for entry in entries("attack"):
-            role = role_of(entry.target)
-            applies = form in entry.target.applies_to  # type: ignore[attr-defined]
-            second = "second" in entry.target.requires  # type: ignore[attr-defined]
-            if role is not None and applies and second and entry.name not in tried:
-                said.append(
-                    "An attacker who has a second release of the same people (--attacks all)."
-                )
-        return tuple(said)
-
-    def _ends(self) -> list[str]:
-        """Return how the search of each method ended."""
-        return [
-            f"{text}: {plural(len(tried), 'setting')} tried; {self.search.ends[text].rstrip('.')}."
-            for text, tried in self.search.tried.items()
-            if text in self.search.ends
-        ]
-
-    def _notes(self, runs: Sequence[RunRecord]) -> list[str]:
-        said = []
-        states = ((SKIPPED, "skipped"), (FAILED, "failed"), (INAPPLICABLE, "did not apply"))
-        for state, verb in states:
-            number = sum(run.state == state for run in runs)
-            if number:
-                said.append(f"{number} of {plural(len(runs), 'trial')} {verb}; each says why.")
-        if self.taxonomy is None:
-            said.append("No taxonomy was given: methods that generalize items were not tried.")
-        if not self.sensitive:
-            said.append("No sensitive items were given: methods that protect them were not tried.")
-        near = variants(self.sensitive, self.table.vocabulary.names)
-        if near:
-            said.append(
-                f"{plural(len(near), 'item')} written almost like a sensitive one "
-                f"{'counts' if len(near) == 1 else 'count'} as different: {some(list(near))}."
-            )
-        return said
+    return said
 
 
 def _check_searchable(searched: Sequence[str], sources: Sequence[str]) -> None:

@@ -258,13 +258,13 @@ class Run:
     params: dict[str, Any]
     release: Release
     key: Key
-    promise: Guarantee | None
-    verdict: Verdict | None
-    consistent: bool
-    measures: Measures
-    log: tuple[Step, ...]
-    figures: dict[str, Any]
-    seconds: dict[str, float]
+    promise: Guarantee | None = None
+    verdict: Verdict | None = None
+    consistent: bool = True
+    measures: Measures = field(default_factory=dict)
+    log: tuple[Step, ...] = ()
+    figures: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
     taxonomy: Taxonomy | None = None
     utility: tuple[tuple[str, ...], ...] | None = None
 

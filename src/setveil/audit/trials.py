@@ -82,6 +82,22 @@ class Case:
             longest=int(self.table.lengths.max()),
         )
 
+    def attack(
+        self, attacker: Attacker, run: Run, number: int, *, enlarge: bool = True
+    ) -> list[Adversary]:
+        """Attack a release; `number` is that of its job."""
+        return attack_release(
+            attacker,
+            run,
+            self.table,
+            seed=self.seed,
+            number=number,
+            criteria=self.criteria,
+            sensitive=self.sensitive,
+            taxonomy=self.taxonomy,
+            enlarge=enlarge,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
@@ -116,13 +132,7 @@ def run_trial(case: Case, job: Job) -> RunRecord:
     setting = job.setting
     if setting == ORIGINAL:
         return _attack_original(case, job)
-    blank = RunRecord(
-        id=job.id,
-        name=setting.name,
-        title=title_of_setting(setting),
-        method=setting.method,
-        params=plain_json(setting.params),
-    )
+    blank = _record(job)
     try:
         made = run_method(
             setting.method,
@@ -174,16 +184,7 @@ def _attack(case: Case, job: Job, run: Run) -> tuple[Adversary, ...]:
                 for finding in attacker.role.findings
             ]
             continue
-        found += attack_release(
-            attacker,
-            run,
-            case.table,
-            seed=case.seed,
-            number=job.number,
-            criteria=case.criteria,
-            sensitive=case.sensitive,
-            taxonomy=case.taxonomy,
-        )
+        found += case.attack(attacker, run, job.number)
     return tuple(found)
 
 
@@ -209,40 +210,14 @@ def _attack_original(case: Case, job: Job) -> RunRecord:
 
     begun = time.perf_counter()
     release, key = publish_suppressed(case.table, [True] * case.table.n_items)
-    run = Run(
-        method=job.setting.method,
-        params={},
-        release=release,
-        key=key,
-        promise=None,
-        verdict=None,
-        consistent=True,
-        measures={},
-        log=(),
-        figures={},
-        seconds={},
-    )
+    run = Run(method=job.setting.method, params={}, release=release, key=key)
     found: list[Adversary] = []
     for attacker in case.attackers(release.form):
         findings = attacker.role.findings
         if attacker.role.by_default and not any(finding.outright for finding in findings):
-            found += attack_release(
-                attacker,
-                run,
-                case.table,
-                seed=case.seed,
-                number=job.number,
-                criteria=case.criteria,
-                sensitive=case.sensitive,
-                enlarge=False,
-            )
-    record = RunRecord(
-        id=job.id,
-        name=ORIGINAL.name,
-        title="the original data",
-        method=ORIGINAL.method,
-        params={},
-        state=DONE,
+            found += case.attack(attacker, run, job.number, enlarge=False)
+    record = _record(
+        job,
         form=release.form,
         adversaries=tuple(replace(each, examples=[]) for each in found),
         seconds={"attack": time.perf_counter() - begun},
@@ -485,7 +460,11 @@ class Trials:
     def _end_late(self) -> None:
         """Say of everything that is still asked for that it was not tried."""
         while (setting := self.search.next_setting()) is not None:
-            self._end(_ended(self.job_of(setting), SKIPPED, self.limits.in_words(processes.LATE)))
+            self._end(
+                _record(
+                    self.job_of(setting), state=SKIPPED, error=self.limits.in_words(processes.LATE)
+                )
+            )
 
     def _say(self, ended: RunRecord | None) -> None:
         if self.tell is None:
@@ -509,7 +488,7 @@ class Trials:
             try:
                 yield run_trial(self.case, job)
             except Exception as error:  # noqa: BLE001  (one failed run must not lose the others)
-                yield _ended(job, FAILED, f"{type(error).__name__}: {error}")
+                yield _record(job, state=FAILED, error=f"{type(error).__name__}: {error}")
 
     def _in_processes(self) -> Iterator[RunRecord]:
         limits = self.limits
@@ -549,25 +528,22 @@ class Trials:
 
     def _unmade(self, job: Job, outcome: Outcome) -> RunRecord:
         if outcome.state == processes.FAILED:
-            return _ended(job, FAILED, outcome.reason)
+            return _record(job, state=FAILED, error=outcome.reason)
         if outcome.state == processes.LARGE and self.limits.memory is None:
-            return _ended(job, FAILED, outcome.reason)
-        return _ended(job, SKIPPED, self.limits.in_words(outcome.state))
+            return _record(job, state=FAILED, error=outcome.reason)
+        return _record(job, state=SKIPPED, error=self.limits.in_words(outcome.state))
 
 
-def _title(job: Job) -> str:
-    return "the original data" if job.setting == ORIGINAL else title_of_setting(job.setting)
-
-
-def _ended(job: Job, state: str, error: str) -> RunRecord:
+def _record(job: Job, **outcome: Any) -> RunRecord:
+    """Return the record of a trial, with what became of it."""
+    setting = job.setting
     return RunRecord(
         id=job.id,
-        name=job.setting.name,
-        title=_title(job),
-        method=job.setting.method,
-        params=plain_json(job.setting.params),
-        state=state,
-        error=error,
+        name=setting.name,
+        title="the original data" if setting == ORIGINAL else title_of_setting(setting),
+        method=setting.method,
+        params=plain_json(setting.params),
+        **outcome,
     )
 
 

@@ -3,19 +3,16 @@
 import importlib
 import os
 import time
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
 
 from setveil import __version__
-from setveil.cli.options import PLAIN, single_command
+from setveil.cli.options import PLAIN, CommandGroup, single_command
 from setveil.cli.output import echo, handle_interrupts, report_errors
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lazy:
+class Lazy(NamedTuple):
     """Where a command stands, and its line in ``setveil --help``, known without importing it."""
 
     module: str
@@ -28,124 +25,94 @@ BEGAN = time.monotonic()
 
 COMMANDS = {
     "demo": Lazy(
-        module="setveil.cli.demo",
-        name="demo",
-        help="Audit an invented clinic as you would your own data.",
+        "setveil.cli.demo", "demo", "Audit an invented clinic as you would your own data."
     ),
     "inspect": Lazy(
-        module="setveil.cli.inspect",
-        name="inspect",
-        help="Show how a data file is read and how easily its records are recognised.",
+        "setveil.cli.inspect",
+        "inspect",
+        "Show how a data file is read and how easily its records are recognised.",
     ),
     "extract": Lazy(
-        module="setveil.cli.extract",
-        name="extract",
-        help="Turn documents or a query log into records of items.",
+        "setveil.cli.extract", "extract", "Turn documents or a query log into records of items."
     ),
     "topics": Lazy(
-        module="setveil.cli.select",
-        name="topics",
-        help="Find what the records are about, and choose records by topic.",
+        "setveil.cli.select",
+        "topics",
+        "Find what the records are about, and choose records by topic.",
     ),
     "select": Lazy(
-        module="setveil.cli.select",
-        name="select",
-        help="Sample records at random, or to reach a given density or type-token ratio.",
+        "setveil.cli.select",
+        "select",
+        "Sample records at random, or to reach a given density or type-token ratio.",
     ),
     "taxonomy": Lazy(
-        module="setveil.cli.taxonomy",
-        name="taxonomy_app",
-        help="Build, check or convert a tree of items.",
+        "setveil.cli.taxonomy", "taxonomy_app", "Build, check or convert a tree of items."
     ),
     "index": Lazy(
-        module="setveil.cli.index",
-        name="index",
-        help="Count the words of a corpus, so that terms can be compared.",
+        "setveil.cli.index", "index", "Count the words of a corpus, so that terms can be compared."
     ),
     "anonymize": Lazy(
-        module="setveil.cli.anonymize",
-        name="anonymize_app",
-        help="Turn a data file into a release that may be published.",
+        "setveil.cli.anonymize",
+        "anonymize_app",
+        "Turn a data file into a release that may be published.",
     ),
     "verify": Lazy(
-        module="setveil.cli.verify",
-        name="verify",
-        help="Check what a release promises, from nothing but the release.",
+        "setveil.cli.verify",
+        "verify",
+        "Check what a release promises, from nothing but the release.",
     ),
     "attack": Lazy(
-        module="setveil.cli.attack",
-        name="attack_app",
-        help="Try to learn from a release what it should not tell.",
+        "setveil.cli.attack", "attack_app", "Try to learn from a release what it should not tell."
     ),
     "measure": Lazy(
-        module="setveil.cli.measure",
-        name="measure",
-        help="Measure what a release lost against the original data.",
+        "setveil.cli.measure", "measure", "Measure what a release lost against the original data."
     ),
     "audit": Lazy(
-        module="setveil.cli.audit",
-        name="audit",
-        help="Say whether DATA can be published: try many ways, attack each, recommend one.",
+        "setveil.cli.audit",
+        "audit",
+        "Say whether DATA can be published: try many ways, attack each, recommend one.",
     ),
     "harden": Lazy(
-        module="setveil.cli.audit",
-        name="harden",
-        help="Make methods stronger until every attack stays below the target.",
+        "setveil.cli.audit",
+        "harden",
+        "Make methods stronger until every attack stays below the target.",
     ),
-    "report": Lazy(
-        module="setveil.cli.publish",
-        name="report",
-        help="Write the report of an audit.",
-    ),
+    "report": Lazy("setveil.cli.publish", "report", "Write the report of an audit."),
     "publish": Lazy(
-        module="setveil.cli.publish",
-        name="publish",
-        help="Write what recipients get: the data of one run, explained, with a certificate.",
+        "setveil.cli.publish",
+        "publish",
+        "Write what recipients get: the data of one run, explained, with a certificate.",
     ),
     "export": Lazy(
-        module="setveil.cli.publish",
-        name="export",
-        help="Write a release as plain tables with a data dictionary.",
+        "setveil.cli.publish", "export", "Write a release as plain tables with a data dictionary."
     ),
-    "table": Lazy(
-        module="setveil.cli.table",
-        name="table_app",
-        help="Anonymize or check a table of columns.",
-    ),
+    "table": Lazy("setveil.cli.table", "table_app", "Anonymize or check a table of columns."),
     "methods": Lazy(
-        module="setveil.cli.methods",
-        name="methods",
-        help="List the methods and guarantees with parameters and papers.",
+        "setveil.cli.methods",
+        "methods",
+        "List the methods and guarantees with parameters and papers.",
     ),
 }
 
 
-class Commands(TyperGroup):
+class Commands(CommandGroup):
     """The commands by name; only the one that is called gets imported."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def summaries(self) -> dict[str, str]:
         """Return the commands in the order in which data goes through them."""
-        del ctx
-        return list(COMMANDS)
+        return {name: lazy.help for name, lazy in COMMANDS.items()}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import a command and hand it to typer; typer's class of commands has no public name."""
-        del ctx
-        lazy = COMMANDS.get(cmd_name)
+    def build(self, name: str) -> Any:
+        """Import a command; None where there is none of this name."""
+        lazy = COMMANDS.get(name)
         if lazy is None:
             return None
         target = getattr(importlib.import_module(lazy.module), lazy.name)
         if isinstance(target, typer.Typer):
             group = typer.main.get_group(target)
-            group.name = cmd_name
+            group.name = name
             return group
-        return single_command(cmd_name, target)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands from their help lines, without importing any."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.help) for name, lazy in COMMANDS.items()])
+        return single_command(name, target)
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Read the command line; Ctrl-C is told as it is later on."""

@@ -14,6 +14,7 @@ from setveil.cli.options import (
     TreeOptions,
     argument,
     check_engine,
+    command_app,
     command_of,
     expand_options,
     find_engine,
@@ -133,19 +134,12 @@ def command_for(entry: "Entry") -> Any:
     )
 
 
-anonymize_app = typer.Typer(
-    cls=group_of("anonymizer", "Methods", command_for),
-    no_args_is_help=True,
-    subcommand_metavar="METHOD DATA -o RELEASE [OPTIONS]",
-    rich_markup_mode=None,
-    add_completion=False,
-    epilog="`setveil anonymize METHOD --help` shows a method's own options.",
+anonymize_app = command_app(
+    "anonymize",
+    group_of("anonymizer", "Methods", command_for),
+    text="Turn a data file into a release that may be published.",
+    usage="DATA -o RELEASE",
 )
-
-
-@anonymize_app.callback()
-def anonymize() -> None:
-    """Turn a data file into a release that may be published."""
 
 
 @expand_options

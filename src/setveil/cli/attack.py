@@ -16,6 +16,7 @@ from setveil.cli.options import (
     argument,
     check_output,
     check_place,
+    command_app,
     command_of,
     expand_options,
     find_spark,
@@ -89,19 +90,13 @@ def command_for(entry: "Entry") -> Any:
     )
 
 
-attack_app = typer.Typer(
-    cls=group_of("attack", "Attacks", command_for),
-    no_args_is_help=True,
-    subcommand_metavar="METHOD RELEASE -o GUESS [OPTIONS]",
-    rich_markup_mode=None,
-    add_completion=False,
-    epilog="`setveil attack METHOD --help` shows an attack's own options.",
+attack_app = command_app(
+    "attack",
+    group_of("attack", "Attacks", command_for),
+    text="Try to learn from a release what it should not tell.",
+    usage="RELEASE -o GUESS",
+    noun="an attack",
 )
-
-
-@attack_app.callback()
-def attack() -> None:
-    """Try to learn from a release what it should not tell."""
 
 
 @expand_options

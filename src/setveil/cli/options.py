@@ -542,33 +542,64 @@ def _parser(param: "Param") -> Callable[[Any], Any]:
     return parse
 
 
-def group_of(kind: str, heading: str, command_for: "Callable[[Entry], Any]") -> type[TyperGroup]:
+class CommandGroup(TyperGroup):
+    """Commands that are imported or made when they are called; a subclass says which there are."""
+
+    heading = "Commands"
+
+    def summaries(self) -> dict[str, str]:
+        """Return the line that describes each command, in the order of the help."""
+        raise NotImplementedError
+
+    def build(self, name: str) -> Any:
+        """Return the command of this name as typer runs it."""
+        raise NotImplementedError
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.summaries())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; typer's class of commands has no public name."""
+        return self.build(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with the whole line that describes it."""
+        with formatter.section(self.heading):
+            formatter.write_dl(list(self.summaries().items()))
+
+
+def group_of(
+    kind: str, heading_of_group: str, command_for: "Callable[[Entry], Any]"
+) -> type[CommandGroup]:
     """Return a group whose commands are the registered classes of a kind."""
+    from setveil.core.registry import entries, find
 
-    class Registered(TyperGroup):
-        def list_commands(self, ctx: Any) -> list[str]:
-            """Return the names of the methods."""
-            from setveil.core.registry import entries
+    class Registered(CommandGroup):
+        heading = heading_of_group
 
-            del ctx
-            return [entry.name for entry in entries(kind)]
+        def summaries(self) -> dict[str, str]:
+            return {entry.name: entry.summary for entry in entries(kind)}
 
-        def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            """Build the command of a method; for an unknown one, say which there are."""
-            from setveil.core.registry import find
-
-            del ctx
-            return command_for(find(kind, cmd_name))
-
-        def format_commands(self, ctx: Any, formatter: Any) -> None:
-            """Write each method with the whole line that describes it."""
-            from setveil.core.registry import entries
-
-            del ctx
-            with formatter.section(heading):
-                formatter.write_dl([(each.name, each.summary) for each in entries(kind)])
+        def build(self, name: str) -> Any:
+            return command_for(find(kind, name))
 
     return Registered
+
+
+def command_app(
+    name: str, group: type[CommandGroup], *, text: str, usage: str, noun: str = "a method"
+) -> typer.Typer:
+    """Return the command that a group of methods stands behind."""
+    return typer.Typer(
+        cls=group,
+        help=text,
+        no_args_is_help=True,
+        subcommand_metavar=f"METHOD {usage} [OPTIONS]",
+        rich_markup_mode=None,
+        add_completion=False,
+        epilog=f"`setveil {name} METHOD --help` shows {noun}'s own options.",
+    )
 
 
 def command_of(

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
 from setveil.cli.options import (
     STDOUT,
+    CommandGroup,
     DelimiterOption,
     ForceDataOption,
     SeedOption,
     TaxonomyOption,
     argument,
     check_output,
+    command_app,
     expand_options,
     only_one_stdin,
     option,
@@ -99,6 +100,13 @@ class TableJob:
                 out, "the table", force=self.force, json=self.json, inputs=[self.data, *inputs]
             )
         return read_frame(self.data, delimiter=self.delimiter)
+
+    def change(self, scheme: Callable[..., Any], *more_outs: str, **options: Any) -> Any:
+        """Read the table and change it by a scheme."""
+        with Progress(quiet=self.quiet) as progress:
+            frame = self.read(*more_outs)
+            progress("working")
+            return scheme(frame, **options)
 
     def tell(
         self, method: str, lines: Sequence[str], promise: str | None, **result: object
@@ -263,10 +271,7 @@ def anatomize(
         STDOUT not in {out, sensitive_out} and Path(out).resolve() == Path(sensitive_out).resolve()
     ):
         raise ParameterError(f"both tables would go to {out}", fix="name two files")
-    with Progress(quiet=job.quiet) as progress:
-        frame = job.read(sensitive_out)
-        progress("working")
-        done = run(frame, sensitive=sensitive, l=l, rng=generator(seed))
+    done = job.change(run, sensitive_out, sensitive=sensitive, l=l, rng=generator(seed))
     write_output(done.quasi, out)
     write_output(done.sensitive, sensitive_out)
     groups = int(done.sensitive["group"].n_unique())
@@ -298,10 +303,7 @@ def permute(
     """
     from setveil.tabular import permute as run
 
-    with Progress(quiet=job.quiet) as progress:
-        frame = job.read()
-        progress("working")
-        done = run(frame, sensitive=sensitive, l=l, spread=spread, rng=generator(seed))
+    done = job.change(run, sensitive=sensitive, l=l, spread=spread, rng=generator(seed))
     write_output(done.frame, job.out)
     groups = int(done.frame["group"].n_unique())
     wide = f", whose numbers are at least {spread:g} apart" if spread else ""
@@ -335,10 +337,8 @@ def noise(
     """
     from setveil.tabular import add_noise
 
-    with Progress(quiet=job.quiet) as progress:
-        frame = job.read()
-        progress("working")
-        done = add_noise(frame, column, share=share, distribution=distribution, rng=generator(seed))
+    drawing = {"distribution": distribution, "rng": generator(seed)}
+    done = job.change(add_noise, columns=column, share=share, **drawing)
     write_output(done.frame, job.out)
     deviations = ", ".join(f"{name} {each:.4g}" for name, each in done.deviations.items())
     job.tell(
@@ -368,10 +368,7 @@ def swap(
     """
     from setveil.tabular import swap as run
 
-    with Progress(quiet=job.quiet) as progress:
-        frame = job.read()
-        progress("working")
-        done = run(frame, column, share=share, window=window, rng=generator(seed))
+    done = job.change(run, columns=column, share=share, window=window, rng=generator(seed))
     write_output(done.frame, job.out)
     line = f"{job.out}: {len(done):,} rows by swap"
     job.tell("swap", [line], None, rows=len(done), moved=done.moved)
@@ -644,41 +641,24 @@ def summary(command: Callable[..., None]) -> str:
     return (command.__doc__ or "").partition("\n")[0]
 
 
-class Tables(TyperGroup):
+class Tables(CommandGroup):
     """One command per scheme."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    heading = "Methods"
+
+    def summaries(self) -> dict[str, str]:
         """Return the schemes in the order of the documentation."""
-        del ctx
-        return list(COMMANDS)
+        return {name: summary(command) for name, command in COMMANDS.items()}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def build(self, name: str) -> Any:
         """Return the command of a scheme; for an unknown one, say which there are."""
-        del ctx
-        if cmd_name not in COMMANDS:
+        if name not in COMMANDS:
             raise ParameterError(
-                f"there is no scheme {cmd_name!r} for tables",
-                fix=f"use one of {', '.join(COMMANDS)}",
+                f"there is no scheme {name!r} for tables", fix=f"use one of {', '.join(COMMANDS)}"
             )
-        return single_command(cmd_name, COMMANDS[cmd_name])
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write each scheme with the line that describes it."""
-        del ctx
-        with formatter.section("Methods"):
-            formatter.write_dl([(name, summary(command)) for name, command in COMMANDS.items()])
+        return single_command(name, COMMANDS[name])
 
 
-table_app = typer.Typer(
-    cls=Tables,
-    no_args_is_help=True,
-    subcommand_metavar="METHOD DATA -o OUT [OPTIONS]",
-    rich_markup_mode=None,
-    add_completion=False,
-    epilog="`setveil table METHOD --help` shows a method's own options.",
+table_app = command_app(
+    "table", Tables, text="Anonymize or check a table of columns.", usage="DATA -o OUT"
 )
-
-
-@table_app.callback()
-def table() -> None:
-    """Anonymize or check a table of columns."""

@@ -1,5 +1,6 @@
 """``setveil extract``: documents and query logs to records."""
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from setveil.cli.options import (
@@ -11,6 +12,7 @@ from setveil.cli.options import (
     expand_options,
     must_be_writable,
     option,
+    option_group,
     write_table,
 )
 from setveil.cli.output import JsonOption, Progress, QuietOption, emit, print_table, say
@@ -22,6 +24,110 @@ if TYPE_CHECKING:
     from setveil.text.query_log import QueryReport
 
 
+@option_group
+class DocumentOptions:
+    """How documents become items; each is for documents only."""
+
+    format: Literal["text", "jsonl", "csv"] | None = option(
+        None, "Format of documents; guessed when not given."
+    )
+    text_field: str | None = option(None, "Field or column that holds the text.", metavar="NAME")
+    delimiter: str | None = option(None, "What separates columns; also tab.", metavar="TEXT")
+    header_pattern: str | None = option(
+        None, "Cut a text up to the end of its first match.", metavar="REGEX"
+    )
+    footer_pattern: str | None = option(None, "Cut a text from its last match on.", metavar="REGEX")
+    stop_words: str | None = option(None, "More words to leave out, one a line.", metavar="FILE")
+    tagger: str | None = option(None, "A spaCy model that you have.", metavar="MODEL")
+    keep_order: bool = option(False, "Write records in the order of the documents.")
+    on_error: Literal["stop", "skip"] = option(
+        "stop", "Stop at a malformed line, or skip and list it."
+    )
+
+    def extract(
+        self, texts: list[str], items: str, workers: int | None, progress: Progress
+    ) -> tuple["TransactionTable", "ExtractionReport"]:
+        """Return a record per document, and what was met on the way."""
+        from setveil.io.item_lists import read_items
+        from setveil.text.documents import Documents
+        from setveil.text.extract import extract as extract_items
+
+        if len(texts) > 1:
+            raise ParameterError("documents come from one place", fix="name the folder they are in")
+        if items == "queries":
+            raise ParameterError(
+                "documents do not become items as a whole",
+                fix="add --kind queries, or change --as",
+            )
+        documents = Documents(
+            path=texts[0],
+            format=self.format,
+            text_field=self.text_field,
+            delimiter=self.delimiter,
+            header_pattern=self.header_pattern,
+            footer_pattern=self.footer_pattern,
+            on_error="raise" if self.on_error == "stop" else self.on_error,
+        )
+        found = extract_items(
+            documents,
+            method=items,
+            tagger=self.tagger or "pattern",
+            stop_words=read_items(self.stop_words) if self.stop_words else (),
+            keep_order=self.keep_order,
+            workers=workers,
+            progress=progress,
+        )
+        return found.table, found.report
+
+
+@option_group
+class QueryOptions:
+    """How a query log becomes records; each is for queries only."""
+
+    user_column: str | None = option(None, "Column of who asked.", metavar="NAME")
+    query_column: str | None = option(None, "Column of the queries.", metavar="NAME")
+    time_column: str | None = option(None, "Column of when.", metavar="NAME")
+    per: Literal["user", "session", "query"] | None = option(
+        None, "What of a log becomes a record; a user if not given."
+    )
+    gap_minutes: float | None = option(None, "Pause that ends a session; 30.", metavar="N")
+    short: int | None = option(None, "Words of a query that stays whole; 2.", metavar="N", min=0)
+    words: str | None = option(None, "Keep only these items, one a line.", metavar="FILE")
+
+    def extract(
+        self,
+        texts: list[str],
+        items: str,
+        delimiter: str | None,
+        workers: int | None,
+        progress: Progress,
+    ) -> tuple["TransactionTable", "QueryReport"]:
+        """Return a record per user, session or query, and what was met on the way."""
+        from setveil.io.item_lists import read_items
+        from setveil.text.query_log import read_queries, transactions
+
+        log = read_queries(
+            texts,
+            user=self.user_column,
+            query=self.query_column,
+            time=self.time_column,
+            delimiter=delimiter,
+        )
+        given: dict[str, Any] = {
+            "per": self.per,
+            "gap_minutes": self.gap_minutes,
+            "short": self.short,
+        }
+        return transactions(
+            log,
+            items=items,
+            words=read_items(self.words) if self.words else None,
+            workers=workers,
+            progress=progress,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+
+
 @expand_options
 def extract(
     *,
@@ -31,32 +137,8 @@ def extract(
     items: Literal["noun-phrases", "nouns", "tokens", "queries"] = option(
         "noun-phrases", "What becomes an item; queries stay whole as queries.", "--as"
     ),
-    format: Literal["text", "jsonl", "csv"] | None = option(
-        None, "Format of documents; guessed when not given."
-    ),
-    text_field: str | None = option(None, "Field or column that holds the text.", metavar="NAME"),
-    delimiter: str | None = option(None, "What separates columns; also tab.", metavar="TEXT"),
-    header_pattern: str | None = option(
-        None, "Cut a text up to the end of its first match.", metavar="REGEX"
-    ),
-    footer_pattern: str | None = option(
-        None, "Cut a text from its last match on.", metavar="REGEX"
-    ),
-    stop_words: str | None = option(None, "More words to leave out, one a line.", metavar="FILE"),
-    tagger: str | None = option(None, "A spaCy model that you have.", metavar="MODEL"),
-    keep_order: bool = option(False, "Write records in the order of the documents."),
-    on_error: Literal["stop", "skip"] = option(
-        "stop", "Stop at a malformed line, or skip and list it."
-    ),
-    user: str | None = option(None, "Column of who asked.", "--user-column", metavar="NAME"),
-    query: str | None = option(None, "Column of the queries.", "--query-column", metavar="NAME"),
-    time: str | None = option(None, "Column of when.", "--time-column", metavar="NAME"),
-    per: Literal["user", "session", "query"] | None = option(
-        None, "What of a log becomes a record; a user if not given."
-    ),
-    gap_minutes: float | None = option(None, "Pause that ends a session; 30.", metavar="N"),
-    short: int | None = option(None, "Words of a query that stays whole; 2.", metavar="N", min=0),
-    words: str | None = option(None, "Keep only these items, one a line.", metavar="FILE"),
+    documents: DocumentOptions,
+    queries: QueryOptions,
     workers: int | None = option(
         None, "Processes; one per core if not given.", metavar="N", min=1, max=MOST_WORKERS
     ),
@@ -80,42 +162,23 @@ def extract(
     """
     from setveil.io.writers import format_for
 
-    for_documents: dict[str, Any] = {
-        "format": format,
-        "text_field": text_field,
-        "header_pattern": header_pattern,
-        "footer_pattern": footer_pattern,
-        "stop_words": stop_words,
-        "tagger": tagger,
-        "keep_order": keep_order or None,
-        "on_error": None if on_error == "stop" else on_error,
-    }
-    for_queries: dict[str, Any] = {
-        "user_column": user,
-        "query_column": query,
-        "time_column": time,
-        "per": per,
-        "gap_minutes": gap_minutes,
-        "short": short,
-        "words": words,
-    }
-    _refuse(for_queries if kind == "documents" else for_documents, kind)
-    if gap_minutes is not None and per != "session":
+    _refuse_other(queries if kind == "documents" else documents, kind)
+    if queries.gap_minutes is not None and queries.per != "session":
         raise ParameterError(
             "--gap-minutes is for sessions", fix="leave it out, or add --per session"
         )
     to = to or ("jsonl" if out == STDOUT else None)
-    must_be_writable(out, to=to, force=force, json=json, inputs=[*texts, stop_words, words])
+    inputs = [*texts, documents.stop_words, queries.words]
+    must_be_writable(out, to=to, force=force, json=json, inputs=inputs)
     if format_for(out, to) == "fimi":
         raise ParameterError("fimi holds only numbers, not words", fix="write csv or jsonl")
-    shared: dict[str, Any] = {"items": items, "delimiter": delimiter, "workers": workers}
     report: ExtractionReport | QueryReport
     with Progress(quiet=quiet) as progress:
         progress("reading")
         if kind == "documents":
-            table, report = _documents(texts, progress=progress, **shared, **for_documents)
+            table, report = documents.extract(texts, items, workers, progress)
         else:
-            table, report = _queries(texts, progress=progress, **shared, **for_queries)
+            table, report = queries.extract(texts, items, documents.delimiter, workers, progress)
         progress("writing")
         write_table(table, out, to=to)
     for sentence in report.sentences():
@@ -126,82 +189,15 @@ def extract(
         _print(report.as_dict())
 
 
-def _refuse(given: dict[str, Any], kind: str) -> None:
+def _refuse_other(group: DocumentOptions | QueryOptions, kind: str) -> None:
     """Refuse options that are for the other kind of text."""
     other = "queries" if kind == "documents" else "documents"
-    for name, value in given.items():
-        if value is not None:
-            option = f"--{name.replace('_', '-')}"
+    for each in fields(group):
+        if each.name != "delimiter" and getattr(group, each.name) != each.default:
             raise ParameterError(
-                f"{option} is for {other}", fix=f"leave it out, or add --kind {other}"
+                f"--{each.name.replace('_', '-')} is for {other}",
+                fix=f"leave it out, or add --kind {other}",
             )
-
-
-def _documents(
-    texts: list[str],
-    *,
-    progress: Progress,
-    items: str,
-    delimiter: str | None,
-    workers: int | None,
-    on_error: str | None,
-    stop_words: str | None,
-    tagger: str | None,
-    keep_order: bool | None,
-    **reading: Any,
-) -> tuple["TransactionTable", "ExtractionReport"]:
-    from setveil.io.item_lists import read_items
-    from setveil.text.documents import Documents
-    from setveil.text.extract import extract as extract_items
-
-    if len(texts) > 1:
-        raise ParameterError("documents come from one place", fix="name the folder they are in")
-    if items == "queries":
-        raise ParameterError(
-            "documents do not become items as a whole", fix="add --kind queries, or change --as"
-        )
-    documents = Documents(
-        path=texts[0], delimiter=delimiter, on_error=on_error or "raise", **reading
-    )
-    found = extract_items(
-        documents,
-        method=items,
-        tagger=tagger or "pattern",
-        stop_words=read_items(stop_words) if stop_words else (),
-        keep_order=bool(keep_order),
-        workers=workers,
-        progress=progress,
-    )
-    return found.table, found.report
-
-
-def _queries(
-    texts: list[str],
-    *,
-    progress: Progress,
-    items: str,
-    delimiter: str | None,
-    workers: int | None,
-    words: str | None,
-    user_column: str | None,
-    query_column: str | None,
-    time_column: str | None,
-    **options: Any,
-) -> tuple["TransactionTable", "QueryReport"]:
-    from setveil.io.item_lists import read_items
-    from setveil.text.query_log import read_queries, transactions
-
-    log = read_queries(
-        texts, user=user_column, query=query_column, time=time_column, delimiter=delimiter
-    )
-    return transactions(
-        log,
-        items=items,
-        words=read_items(words) if words else None,
-        workers=workers,
-        progress=progress,
-        **{name: value for name, value in options.items() if value is not None},
-    )
 
 
 def _print(figures: dict[str, Any]) -> None:

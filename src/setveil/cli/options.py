@@ -154,6 +154,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     own = list(inspect.signature(command).parameters.values())
     names = {parameter.name for parameter in own}
     groups: dict[str, tuple[Any, list[str]]] = {}
+    defaults: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
     for parameter in own:
         kind, declared = parameter.annotation, parameter.default
@@ -163,12 +164,14 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             parameters += [_keyword(each.name, each.default, each.type) for each in options]
         elif isinstance(declared, Declared):
             annotation = declared.annotate(parameter.name, kind)
+            defaults[parameter.name] = declared.default
             parameters.append(_keyword(parameter.name, declared.default, annotation))
         else:
             parameters.append(parameter)
 
     @wraps(command)
     def expanded(*args: Any, **values: Any) -> None:
+        values = defaults | values  # a method's command has some of the options only
         for name, (kind, members) in groups.items():
             given = {each: values.pop(each) for each in members if each in values}
             values[name] = kind(**given)

@@ -13,6 +13,7 @@ from setveil.cli.options import (
     must_be_writable,
     only_one_stdin,
     option,
+    option_group,
     write_table,
 )
 from setveil.cli.output import (
@@ -29,25 +30,71 @@ from setveil.cli.reading import Reading
 from setveil.core.errors import InfeasibleError, ParameterError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from setveil.core.table import TransactionTable
     from setveil.text.topics import Topics
+
+
+@option_group
+class Choice:
+    """What is chosen: so many records, with which property."""
+
+    size: int = option(..., "How many records.", metavar="N", min=1)
+    ttr: float | None = option(None, "Type-token ratio to reach, in (0, 1].", metavar="X")
+    length: int | None = option(None, "Cut longer records to N random items.", metavar="N", min=1)
+    cell_density: float | None = option(None, "Cell density to reach, in (0, 1].", metavar="X")
+    groups: str | None = option(
+        None, "Items published as one, a line of items per group.", metavar="FILE"
+    )
+    tolerance: float = option(0.01, "How far from the given value it may be.", metavar="X")
+
+    def __post_init__(self) -> None:
+        """Refuse what does not belong together."""
+        if self.ttr is not None and self.cell_density is not None:
+            raise ParameterError(
+                "--ttr and --cell-density cannot be given together", fix="leave one of them out"
+            )
+        if self.length is not None and self.ttr is None:
+            raise ParameterError("--length is for --ttr", fix="add --ttr, or leave it out")
+        if (self.cell_density is None) != (self.groups is None):
+            raise ParameterError(
+                "--cell-density and --groups go together",
+                fix="give both: the density, and the file of items published as one",
+            )
+
+    def draw(
+        self, table: "TransactionTable", seed: int | None, progress: Progress, *, quiet: bool
+    ) -> tuple["TransactionTable", dict[str, Any]]:
+        """Return the records; the given value, the reached one, and that of a random sample."""
+        import numpy as np
+
+        from setveil.text.selection import at_random, with_cell_density, with_ttr
+
+        size, rng = self.size, np.random.default_rng(seed)
+        figures = {"cell_density": None, "wished": None, "at_random": None}
+        if self.ttr is None and self.cell_density is None:
+            return at_random(table, size=size, rng=rng), figures
+        drawing: dict[str, Any] = {"size": size, "tolerance": self.tolerance, "rng": rng}
+        with announce_compiling(quiet=quiet):
+            if self.cell_density is None:
+                assert self.ttr is not None
+                found = with_ttr(table, self.ttr, length=self.length, progress=progress, **drawing)
+                reached = {"wished": self.ttr}
+            else:
+                assert self.groups is not None
+                sets = Reading().read(self.groups, quiet=quiet).to_rows()
+                found = with_cell_density(
+                    table, sets, self.cell_density, progress=progress, **drawing
+                )
+                reached = {"wished": self.cell_density, "cell_density": found.value}
+        return found.table, {**figures, **reached, "at_random": found.at_random}
 
 
 @expand_options
 def select(
     *,
     data: str = argument("DATA", "File of records; - reads the standard input."),
-    size: int = option(..., "How many records.", metavar="N", min=1),
+    choice: Choice,
     out: OutDataOption,
-    ttr: float | None = option(None, "Type-token ratio to reach, in (0, 1].", metavar="X"),
-    length: int | None = option(None, "Cut longer records to N random items.", metavar="N", min=1),
-    cell_density: float | None = option(None, "Cell density to reach, in (0, 1].", metavar="X"),
-    groups: str | None = option(
-        None, "Items published as one, a line of items per group.", metavar="FILE"
-    ),
-    tolerance: float = option(0.01, "How far from the given value it may be.", metavar="X"),
     to: ToOption = None,
     reading: Reading,
     seed: SeedOption = None,
@@ -64,28 +111,14 @@ def select(
 
     Example: setveil select visits.csv --ttr 0.4 --size 1000 -o chosen.csv
     """
-    import numpy as np
-
     from setveil.measure.profile import ttr as ttr_of
 
-    _only_what_belongs_together(ttr, length, cell_density, groups)
-    only_one_stdin(data, groups)
-    must_be_writable(out, to=to, force=force, json=json, inputs=[data, groups])
+    only_one_stdin(data, choice.groups)
+    must_be_writable(out, to=to, force=force, json=json, inputs=[data, choice.groups])
     with Progress(quiet=quiet) as progress:
         progress("reading")
         table = reading.read(data, quiet=quiet)
-        chosen, figures = _chosen(
-            table,
-            ttr=ttr,
-            cell_density=cell_density,
-            groups=groups,
-            size=size,
-            length=length,
-            tolerance=tolerance,
-            rng=np.random.default_rng(seed),
-            progress=progress,
-            quiet=quiet,
-        )
+        chosen, figures = choice.draw(table, seed, progress, quiet=quiet)
         progress("writing")
         write_table(chosen, out, to=to)
     result = {
@@ -102,74 +135,6 @@ def select(
         _print_figures(result)
     else:
         say(f"{len(chosen):,} records chosen", quiet=quiet)
-
-
-def _only_what_belongs_together(
-    ttr: float | None, length: int | None, cell_density: float | None, groups: str | None
-) -> None:
-    if ttr is not None and cell_density is not None:
-        raise ParameterError(
-            "--ttr and --cell-density cannot be given together", fix="leave one of them out"
-        )
-    if length is not None and ttr is None:
-        raise ParameterError("--length is for --ttr", fix="add --ttr, or leave it out")
-    if (cell_density is None) != (groups is None):
-        raise ParameterError(
-            "--cell-density and --groups go together",
-            fix="give both: the density, and the file of items published as one",
-        )
-
-
-def _chosen(
-    table: "TransactionTable",
-    *,
-    ttr: float | None,
-    cell_density: float | None,
-    groups: str | None,
-    size: int,
-    length: int | None,
-    tolerance: float,
-    rng: "np.random.Generator",
-    progress: Progress,
-    quiet: bool,
-) -> tuple["TransactionTable", dict[str, Any]]:
-    """Return the chosen records; the given value, the reached one, and that of a random sample."""
-    from setveil.text.selection import at_random, with_cell_density, with_ttr
-
-    nothing = {"cell_density": None, "wished": None, "at_random": None}
-    if ttr is None and cell_density is None:
-        return at_random(table, size=size, rng=rng), nothing
-    with announce_compiling(quiet=quiet):
-        if ttr is not None:
-            found = with_ttr(
-                table,
-                ttr,
-                size=size,
-                length=length,
-                tolerance=tolerance,
-                rng=rng,
-                progress=progress,
-            )
-            reached = {"wished": ttr, "at_random": found.at_random}
-        else:
-            assert cell_density is not None
-            assert groups is not None
-            listed = Reading().read(groups, quiet=quiet)
-            found = with_cell_density(
-                table,
-                listed.to_rows(),
-                cell_density,
-                size=size,
-                tolerance=tolerance,
-                rng=rng,
-                progress=progress,
-            )
-            reached = {
-                "cell_density": found.value,
-                "wished": cell_density,
-                "at_random": found.at_random,
-            }
-    return found.table, {**nothing, **reached}
 
 
 def _print_figures(result: dict[str, Any]) -> None:

@@ -21,8 +21,8 @@ from benchmarks.row import Row, timed
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Gather, Partition
 from setveil.anonymize.base import leaf_rows
+from setveil.anonymize.k_anonymity.clusters import node_vectors
 from setveil.anonymize.k_anonymity.vector_kernels import clump
-from setveil.anonymize.k_anonymity.vectors import node_vectors
 from setveil.measure import ggd as measured_ggd
 from setveil.synthetic import lookalike
 

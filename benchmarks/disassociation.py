@@ -15,6 +15,7 @@ from tests.reference import disassociation as reference
 from benchmarks.nouns import noun_datasets
 from benchmarks.row import Row, timed
 from setveil.anonymize import Disassociate, SafeDisassociate
+from setveil.anonymize.base import silent
 from setveil.anonymize.disassociation.cluster_chunks import chunk_clusters
 from setveil.attack import ABA, Prior, SemanticPrior
 from setveil.engine import Local
@@ -93,7 +94,7 @@ def against_plain_python(*, small: bool) -> list[Row]:
 
     fast, chunks = timed(
         lambda: chunk_clusters(
-            table, k=K, m=M, most=most, share=None, engine=Local(), progress=None
+            table, k=K, m=M, most=most, share=None, engine=Local(), progress=silent
         )
     )
     slow, parts = timed(plain, repeat=1)

@@ -11,8 +11,8 @@ from tests.reference.lcg import Tree, lcg
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize.base import leaf_rows
+from setveil.anonymize.k_anonymity.clusters import node_vectors, publish_clusters
 from setveil.anonymize.k_anonymity.vector_kernels import least_common_generalizations
-from setveil.anonymize.k_anonymity.vectors import node_vectors, publish_clusters
 
 
 @st.composite

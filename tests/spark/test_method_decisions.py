@@ -158,12 +158,9 @@ def test_parts_split_as_here(rows, k, most, n_tops):
     assert np.bincount(part).tolist() == [part.size for part in splitting.parts]
     found = []
     for piece in splitting.parts:
-        made = method.made(
+        made = method.cut(
             table.take(np.flatnonzero(part == piece.number)),
-            None,
-            share=None,
             engine=Local(workers=1),
-            progress=None,
             used=piece.used,
         )
         found += made.release.to_rows()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from setveil.core.arrays import offsets_of
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import some
@@ -146,6 +147,32 @@ def leaf_rows(table: TransactionTable, taxonomy: Taxonomy) -> LeafRows:
         leaves=(keys % len(tree)).astype(np.int32),
         taxonomy=tree,
     )
+
+
+def occurrences_below(tree: Taxonomy, leaves: Int32Array) -> Int64Array:
+    """Return how often leaves at or below each node of the taxonomy occur.
+
+    >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
+    >>> occurrences_below(tree, tree.leaf_of(["a", "a", "d"])).tolist()
+    [3, 2, 2, 0, 1, 0, 1]
+    """
+    # In preorder all that is below a node is one run, so that running sums give its total.
+    running = offsets_of(np.bincount(leaves, minlength=len(tree)))
+    total: Int64Array = running[tree.ends] - running[:-1]
+    return total
+
+
+def price_of_nodes(tree: Taxonomy) -> Int64Array:
+    """Return what publishing an occurrence as each node costs: NCP, in units of 1 / all leaves.
+
+    >>> price_of_nodes(Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)).tolist()
+    [4, 2, 0, 0, 2, 0, 0]
+    """
+    return np.where(tree.is_leaf, 0, tree.leaves)
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report no progress: what methods call where nobody asked to be told."""
 
 
 def shorten_log(log: Sequence[Step]) -> tuple[Step, ...]:

@@ -1,5 +1,15 @@
 """BibTeX entries of papers that stand behind more than one class, or together behind one."""
 
+ADAR_2007 = """
+@inproceedings{adar2007user,
+  author    = {Adar, Eytan},
+  title     = {User 4{XXXXX}9: Anonymizing Query Logs},
+  booktitle = {Query Log Analysis Workshop at the 16th International Conference on World Wide
+               Web},
+  year      = {2007}
+}
+"""
+
 CAO_2010 = """
 @article{cao2010rho,
   author  = {Cao, Jianneng and Karras, Panagiotis and Ra{\\"i}ssi, Chedy and Tan, Kian-Lee},

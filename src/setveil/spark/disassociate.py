@@ -329,12 +329,9 @@ def solve(
     """Cut one part into clusters and chunks, as the method does here."""
     vocabulary, used = shared.value
     offsets, items = rows_of(table[ITEMS])
-    made = method.made(
+    made = method.cut(
         TransactionTable(offsets=offsets, items=items, vocabulary=vocabulary),
-        Disassociated(k=method.k, m=method.m),
-        share=None,
         engine=Local(workers=1),
-        progress=None,
         used=used[table["part"][0].as_py()],
     )
     release = made.release

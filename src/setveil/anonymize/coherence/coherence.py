@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_enough, check_sensitive, shorten_log
+from setveil.anonymize.base import MethodRole, check_enough, check_sensitive, shorten_log, silent
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
 from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, offsets_of
 from setveil.core.errors import InfeasibleError, InputError
@@ -130,11 +130,10 @@ class Coherence:
         keep = supports > 0
         log = self._notes(table, is_secret)
         n_public = int(np.count_nonzero(keep & ~is_secret))
+        report = progress or silent
         complete = False
         while not complete:
-            if progress:
-                gone = n_public - int(np.count_nonzero(keep & ~is_secret))
-                progress("suppressing", gone, n_public)
+            report("suppressing", n_public - int(np.count_nonzero(keep & ~is_secret)), n_public)
             offsets, moles, complete = self._moles(table, keep, is_secret)
             if not complete and len(offsets) == 1:
                 raise InfeasibleError(
@@ -151,8 +150,7 @@ class Coherence:
                         f"{len(offsets) - 1:,} are hit",
                     )
                 )
-        if progress:
-            progress("suppressing", n_public, n_public)
+        report("suppressing", n_public, n_public)
         release, key = publish_suppressed(table, keep)
         names = (table.vocabulary[i] for i in np.flatnonzero(is_secret).tolist())
         promise = promised.Coherence(h=self.h, k=self.k, p=self.p, sensitive=tuple(names))

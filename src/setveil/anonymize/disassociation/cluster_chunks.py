@@ -158,7 +158,7 @@ def chunk_clusters(
     most: int,
     share: Fraction | None,
     engine: Engine,
-    progress: Progress | None,
+    progress: Progress,
     used: Sequence[int] = (),
 ) -> ClusterChunks:
     """Split records into clusters, and the items of each into chunks, through the engine.
@@ -196,8 +196,7 @@ def chunk_clusters(
     def batches() -> Iterator[Batch]:
         for number, (first, last) in enumerate(pairwise(cuts.tolist())):
             low, high = borders[first], borders[last]
-            if progress:
-                progress("chunks", int(low), len(table))
+            progress("chunks", int(low), len(table))
             start, end = clustered.offsets[low], clustered.offsets[high]
             yield Batch(
                 number=number,
@@ -213,8 +212,7 @@ def chunk_clusters(
     parted = engine.map_reduce(batches(), part_batch, operator.or_)
     parts = [parted[number] for number in range(len(parted))]
     starts = clustered.offsets[borders[cuts[:-1]]].tolist()
-    if progress:
-        progress("chunks", len(table), len(table))
+    progress("chunks", len(table), len(table))
     return ClusterChunks(
         table=clustered,
         records=order[within],
@@ -230,10 +228,11 @@ def moved_terms(chunks: ClusterChunks, k: int) -> int:
     """Return how many items are in a term chunk although k records of their cluster hold them.
 
     >>> from setveil import TransactionTable
+    >>> from setveil.anonymize.base import silent
     >>> from setveil.engine import Local
     >>> table = TransactionTable.from_rows([["a", "b"], ["b"], ["a"]])
     >>> moved_terms(chunk_clusters(table, k=2, m=2, most=2, share=None, engine=Local(),
-    ...                            progress=None), 2)
+    ...                            progress=silent), 2)
     1
     """
     width = np.int64(max(chunks.table.n_items, 1))
@@ -411,7 +410,7 @@ def refine(
     m: int,
     share: Fraction | None,
     engine: Engine,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Refined:
     """Join clusters whose term chunks are alike, as long as something can be shared.
 
@@ -454,8 +453,7 @@ def refine(
     for parity in cycle((0, 1)):
         if len(state) < 2 or sum(joins) * RARE < len(state):
             break
-        if progress:
-            progress("joint clusters", total - len(state), total)
+        progress("joint clusters", total - len(state), total)
         if joins[1]:
             state = state.by_terms(n_items)
         firsts = _untried(state, parity, tried)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_enough
+from setveil.anonymize.base import MethodRole, check_enough, silent
 from setveil.anonymize.disassociation.cluster_chunks import (
     ClusterChunks,
     Refined,
@@ -80,34 +80,60 @@ class DisassociationMethod:
         """Size from which a part of the records is split."""
         return self.max_cluster_size or 2 * self.k * self.k
 
-    def made(
+    @property
+    def promise(self) -> Guarantee:
+        """The guarantee that every release of the method keeps."""
+        return Disassociated(k=self.k, m=self.m)
+
+    @property
+    def share(self) -> Fraction | None:
+        """Greatest share of the records of a cluster that may hold an item of a chunk."""
+        return None
+
+    def anonymize(
         self,
         table: TransactionTable,
-        promise: Guarantee,
         *,
-        share: Fraction | None,
-        engine: Engine | None,
-        progress: Progress | None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Anonymization:
+        """Return the disassociated release of `table`, its key and its promise.
+
+        Raises
+        ------
+        InfeasibleError
+            A record has no items, or there are fewer than `k` records.
+        """
+        return self.cut(table, engine=engine, progress=progress)
+
+    def cut(
+        self,
+        table: TransactionTable,
+        *,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
         used: Sequence[int] = (),
     ) -> Anonymization:
-        """Return the release of `table`; `share` and `used` are as in :func:`chunk_clusters`."""
+        """Return the release of `table`, which may be a part that was split off by `used` items."""
         check_enough(table, self.k)
         bare = int(np.count_nonzero(table.lengths == 0))
         check_filled(len(table), bare, is_bag=table.is_bag)
-        runs_on = engine or Local()
+        runs_on, report = engine or Local(), progress or silent
         m = min(self.m, table.n_items)  # no set has more items than there are
         chunks = chunk_clusters(
-            table, k=self.k, m=m, most=self.split_from, share=share, engine=runs_on,
-            progress=progress, used=used,
+            table, k=self.k, m=m, most=self.split_from, share=self.share, engine=runs_on,
+            progress=report, used=used,
         )  # fmt: skip
-        log = _told(chunks, self.k, self.split_from)
+        log = _cluster_steps(chunks, self.k, self.split_from)
         figures = {"clusters": len(chunks.sizes), "removed": len(chunks.removed)}
         if self.refine:
-            refined = refine(chunks, k=self.k, m=m, share=share, engine=runs_on, progress=progress)
+            refined = refine(
+                chunks, k=self.k, m=m, share=self.share, engine=runs_on, progress=report
+            )
         else:
             refined = Refined(chunks, np.arange(len(chunks.sizes)), [])
         if refined.shared:
-            log.append(_told_shared(refined))
+            log.append(_shared_step(refined))
         removed_rows = np.searchsorted(chunks.table.offsets, chunks.removed, side="right") - 1
         place = np.empty(len(refined.order), dtype=np.int64)
         place[refined.order] = np.arange(len(refined.order))
@@ -125,7 +151,7 @@ class DisassociationMethod:
             ),
         )
         return Anonymization(
-            release=release, key=key, promise=promise, log=tuple(log), figures=figures
+            release=release, key=key, promise=self.promise, log=tuple(log), figures=figures
         )
 
 
@@ -166,7 +192,7 @@ class Plans(Sequence[Plan]):
         )
 
 
-def _told(chunks: ClusterChunks, k: int, split_from: int) -> list[Step]:
+def _cluster_steps(chunks: ClusterChunks, k: int, split_from: int) -> list[Step]:
     """Return the log of clusters and chunks."""
     sizes = chunks.sizes
     log = [
@@ -208,7 +234,7 @@ def _told(chunks: ClusterChunks, k: int, split_from: int) -> list[Step]:
     return log
 
 
-def _told_shared(refined: Refined) -> Step:
+def _shared_step(refined: Refined) -> Step:
     """Return the log of joint clusters."""
     ends = np.zeros(len(refined.order) + 1, dtype=np.int64)
     place = np.argsort(refined.order)
@@ -298,23 +324,6 @@ class Disassociate(DisassociationMethod):
     distributed: ClassVar[str] = "setveil.spark.disassociate:disassociate"
     role: ClassVar[MethodRole] = MethodRole(place=2)
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the disassociated release of `table`, its key and its promise.
-
-        Raises
-        ------
-        InfeasibleError
-            A record has no items, or there are fewer than `k` records.
-        """
-        promise = Disassociated(k=self.k, m=self.m)
-        return self.made(table, promise, share=None, engine=engine, progress=progress)
-
 
 @register(
     "anonymizer",
@@ -384,19 +393,12 @@ class SafeDisassociate(DisassociationMethod):
         ladder=(None, 0.5, 0.25, 0.1),
     )
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the safe disassociated release of `table`, its key and its promise.
+    @property
+    def promise(self) -> Guarantee:
+        """The guarantee that every release of the method keeps."""
+        return SafeDisassociated(k=self.k, m=self.m, max_share=self.max_share)
 
-        Raises
-        ------
-        InfeasibleError
-            A record has no items, or there are fewer than `k` records.
-        """
-        promise = SafeDisassociated(k=self.k, m=self.m, max_share=self.max_share)
-        return self.made(table, promise, share=self.max_share, engine=engine, progress=progress)
+    @property
+    def share(self) -> Fraction:
+        """Greatest share of the records of a cluster that may hold an item of a chunk."""
+        return self.max_share

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from setveil.anonymize.base import silent
 from setveil.anonymize.groups.cahd import grouping_log, split_feasible
 from setveil.core.params import group_size
 from setveil.core.registry import register
@@ -104,15 +105,14 @@ class Anatomy:
             More than one in `l` of all records hold some sensitive item.
         """
         names, split = split_feasible(table, sensitive, self.l, letter="l")
-        if progress:
-            progress("grouping", 0, len(table))
+        report = progress or silent
+        report("grouping", 0, len(table))
         generator = np.random.default_rng() if rng is None else rng
         shuffled = generator.permutation(len(table))
         found = spread(take_rows(*split.secret, shuffled), self.l)
         group_of = np.empty(len(table), dtype=np.int64)
         group_of[split.order[shuffled]] = found
-        if progress:
-            progress("grouping", len(table), len(table))
+        report("grouping", len(table), len(table))
         release, key = publish_grouped(table, group_of, names, whole=True)
         left = np.flatnonzero(found < 0)
         secret = np.diff(split.secret[0])[shuffled[left]]

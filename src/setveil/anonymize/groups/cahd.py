@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_sensitive
+from setveil.anonymize.base import MethodRole, check_sensitive, silent
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import GHINITA_2008
 from setveil.core.params import checked, count, group_size
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from setveil.core.table import TransactionTable
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
+    from setveil.release.base import Key
+    from setveil.release.grouped import GroupedRelease
 
     Rows = tuple[Int64Array, Int32Array]
 
@@ -54,6 +56,33 @@ class BandMethod:
         doc="neighbours looked at on either side, as a multiple of p",
         ladder=(None, 10),  # changes how records are grouped, which an attack may feel
     )
+
+    def anonymize(
+        self,
+        table: TransactionTable,
+        *,
+        sensitive: Iterable[str],
+        engine: Engine | None = None,  # groups are made one after the other
+        progress: Progress | None = None,
+    ) -> Anonymization:
+        """Return the grouped release of `table`, its key and its promise.
+
+        Raises
+        ------
+        InfeasibleError
+            More than one in `p` of all records hold some sensitive item.
+        """
+        names, split = split_feasible(table, sensitive, self.p, letter="p")
+        group_of, log, figures = band_groups_of(split, self.p, self.alpha, progress or silent)
+        release, key = self._publish(table, group_of, names)
+        promise = PrivacyDegree(p=self.p, sensitive=names)
+        return Anonymization(release=release, key=key, promise=promise, log=log, figures=figures)
+
+    def _publish(
+        self, table: TransactionTable, group_of: Int64Array, sensitive: tuple[str, ...]
+    ) -> tuple[GroupedRelease, Key]:
+        """Publish the ordinary items of each record, and for its group the sensitive items."""
+        return publish_grouped(table, group_of, sensitive)
 
 
 class Split(NamedTuple):
@@ -130,14 +159,13 @@ def band_order(ordinary: Rows) -> Int64Array:
 
 
 def band_groups_of(
-    split: Split, p: int, alpha: int, progress: Progress | None
+    split: Split, p: int, alpha: int, progress: Progress
 ) -> tuple[Int64Array, tuple[Step, ...], dict[str, int]]:
     """Return the group of each record of the table, the log, and figures about the groups."""
     from setveil.anonymize.groups.group_kernels import band_groups
 
     n = len(split.order)
-    if progress:
-        progress("ordering", 0, n)
+    progress("ordering", 0, n)
     order = band_order(split.ordinary)
     offsets, items = take_rows(*split.ordinary, order)
     secret_offsets, secret_items = take_rows(*split.secret, order)
@@ -146,13 +174,11 @@ def band_groups_of(
     by_name = canonical_order(*split.ordinary)
     rank = np.empty(n, dtype=np.int64)
     rank[by_name[np.argsort(lengths[by_name], kind="stable")]] = np.arange(n)
-    if progress:
-        progress("grouping", 0, n)
+    progress("grouping", 0, n)
     found = band_groups(
         offsets, items, secret_offsets, secret_items, rank[order], p, min(alpha * p, n)
     )
-    if progress:
-        progress("grouping", n, n)
+    progress("grouping", n, n)
     group_of = np.empty(n, dtype=np.int64)
     group_of[split.order[order]] = found
     left = group_of < 0
@@ -239,27 +265,6 @@ class CAHD(BandMethod):
     called: ClassVar[str] = "sensitive items shown for groups of similar records"
     role: ClassVar[MethodRole] = MethodRole(place=6)
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        sensitive: Iterable[str],
-        engine: Engine | None = None,  # groups are made one after the other
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the grouped release of `table`, its key and its promise.
-
-        Raises
-        ------
-        InfeasibleError
-            More than one in `p` of all records hold some sensitive item.
-        """
-        names, split = split_feasible(table, sensitive, self.p, letter="p")
-        group_of, log, figures = band_groups_of(split, self.p, self.alpha, progress)
-        release, key = publish_grouped(table, group_of, names)
-        promise = PrivacyDegree(p=self.p, sensitive=names)
-        return Anonymization(release=release, key=key, promise=promise, log=log, figures=figures)
-
 
 ZHANG_2007 = """
 @inproceedings{zhang2007aggregate,
@@ -314,24 +319,9 @@ class Permutation(BandMethod):
 
     called: ClassVar[str] = "sensitive items shuffled within groups"
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        sensitive: Iterable[str],
-        engine: Engine | None = None,  # groups are made one after the other
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the shuffled release of `table`, its key and its promise.
-
-        Raises
-        ------
-        InfeasibleError
-            More than one in `p` of all records hold some sensitive item.
-        """
-        names, split = split_feasible(table, sensitive, self.p, letter="p")
-        group_of, log, figures = band_groups_of(split, self.p, self.alpha, progress)
-        listed, key = publish_grouped(table, group_of, names, whole=True)
-        release = deal(listed)
-        promise = PrivacyDegree(p=self.p, sensitive=names)
-        return Anonymization(release=release, key=key, promise=promise, log=log, figures=figures)
+    def _publish(
+        self, table: TransactionTable, group_of: Int64Array, sensitive: tuple[str, ...]
+    ) -> tuple[GroupedRelease, Key]:
+        """Publish whole records, with the sensitive parts of each group dealt out at random."""
+        listed, key = publish_grouped(table, group_of, sensitive, whole=True)
+        return deal(listed), key

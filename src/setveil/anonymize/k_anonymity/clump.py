@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.anonymize.k_anonymity.clusters import (
+    Clustering,
+    KAnonymityMethod,
+    node_vectors,
+    publish_clusters,
+)
 from setveil.anonymize.k_anonymity.vector_kernels import clump
-from setveil.anonymize.k_anonymity.vectors import node_vectors, publish_clusters
-from setveil.core.params import choice, count, flag, group_size
+from setveil.core.params import choice, count, flag
 from setveil.core.registry import register
-from setveil.guarantee.k_anonymity import KAnonymity
-from setveil.release.base import Anonymization, Step
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
-    from setveil.core.table import TransactionTable
-    from setveil.core.taxonomy import Taxonomy
+    from setveil.anonymize.base import LeafRows
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
@@ -35,7 +37,7 @@ OBJECTIVES = ("total", "increment")
     }""",
 )
 @dataclass(frozen=True, kw_only=True)
-class Clump:
+class Clump(KAnonymityMethod):
     """Cluster records greedily and publish each cluster as its least common generalization.
 
     Records are sorted by length, longest first; every k-th opens a cluster; each other record
@@ -86,28 +88,15 @@ class Clump:
     """
 
     called: ClassVar[str] = "similar records made equal, in one pass"
-    distributed: ClassVar[str] = "setveil.spark.generalize:bucketed"
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = group_size(doc="least number of records published alike")
     r: int | None = count(10, doc="open clusters tried per record; none tries all")
     objective: str = choice("total", OBJECTIVES, doc="what joining minimises")
     distinct: bool = flag(False, doc="publish each node at most once per record")
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        engine: Engine | None = None,  # one pass over all records, in order
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the k-anonymous release of `table`, its key and its promise."""
-        check_enough(table, self.k)
-        rows = leaf_rows(table, taxonomy)
+    def _publish_clusters(self, rows: LeafRows, engine: Engine, progress: Progress) -> Clustering:
+        """Cluster the records in one pass over all of them, in order."""
         vectors = node_vectors(rows)
-        if progress:
-            progress("clustering", 0, 1)
+        progress("clustering", 0, 1)
         label = clump(
             vectors.starts,
             vectors.nodes,
@@ -119,22 +108,12 @@ class Clump:
             -1 if self.r is None else min(self.r, len(rows)),
             self.objective == "increment",
         )
-        if progress:
-            progress("clustering", 1, 1)
-        release, key, clusters = publish_clusters(rows, label, distinct=self.distinct)
+        progress("clustering", 1, 1)
         n_clusters = int(label.max()) + 1
         leftover = len(rows) - n_clusters * self.k
-        log = (
-            Step(
-                action="cluster",
-                subject=f"{len(rows):,} records in {n_clusters:,} clusters of {self.k} or more",
-                reason=f"{leftover} left over joined the clusters that lose least by it",
-            ),
+        step = Step(
+            action="cluster",
+            subject=f"{len(rows):,} records in {n_clusters:,} clusters of {self.k} or more",
+            reason=f"{leftover} left over joined the clusters that lose least by it",
         )
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=KAnonymity(k=self.k),
-            log=log,
-            figures={"clusters": clusters},
-        )
+        return publish_clusters(rows, label, distinct=self.distinct, log=(step,))

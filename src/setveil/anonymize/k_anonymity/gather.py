@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from setveil.anonymize.base import MethodRole, check_enough, leaf_rows
+from setveil.anonymize.base import MethodRole
+from setveil.anonymize.k_anonymity.clusters import (
+    Clustering,
+    KAnonymityMethod,
+    NodeVectors,
+    node_vectors,
+    publish_clusters,
+)
 from setveil.anonymize.k_anonymity.gather_kernels import (
     SEED,
     cells_value,
@@ -20,20 +27,16 @@ from setveil.anonymize.k_anonymity.gather_kernels import (
     shuffle,
     split_by_counts,
 )
-from setveil.anonymize.k_anonymity.vectors import NodeVectors, node_vectors, publish_clusters
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
-from setveil.core.params import choice, group_size
+from setveil.core.params import choice
 from setveil.core.registry import register
 from setveil.core.table import take_rows
-from setveil.engine import Local
-from setveil.guarantee.k_anonymity import KAnonymity
-from setveil.release.base import Anonymization, Step
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from setveil.core.table import TransactionTable
-    from setveil.core.taxonomy import Taxonomy
+    from setveil.anonymize.base import LeafRows
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
@@ -131,7 +134,7 @@ def _kept(region: Region, own: Int64Array, label: Int64Array) -> int:
     }""",
 )
 @dataclass(frozen=True, kw_only=True)
-class Gather:
+class Gather(KAnonymityMethod):
     """Cluster records by what they have in common and publish each cluster as one.
 
     The same promise and published form as Clump, with about half the loss. A cluster S of
@@ -171,11 +174,8 @@ class Gather:
     """
 
     called: ClassVar[str] = "similar records made equal"
-    distributed: ClassVar[str] = "setveil.spark.generalize:bucketed"
     role: ClassVar[MethodRole] = MethodRole(place=1)
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = group_size(doc="least number of records published alike")
     effort: str = choice(
         "balanced",
         EFFORTS,
@@ -183,49 +183,24 @@ class Gather:
         ladder=(None, "fast"),  # changes how records are grouped, which an attack may feel
     )
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the k-anonymous release of `table`, its key and its promise."""
-        check_enough(table, self.k)
-        rows = leaf_rows(table, taxonomy)
-        if progress:
-            progress("clustering", 0, len(rows))
+    def _publish_clusters(self, rows: LeafRows, engine: Engine, progress: Progress) -> Clustering:
+        """Cluster the records, region by region."""
+        progress("clustering", 0, len(rows))
         if self.k == 1:
             label = np.arange(len(rows))
         else:
-            label = self._cluster(node_vectors(rows), engine or Local(), progress)
-        if progress:
-            progress("clustering", len(rows), len(rows))
-        release, key, clusters = publish_clusters(rows, label)
+            label = self._cluster(node_vectors(rows), engine, progress)
+        progress("clustering", len(rows), len(rows))
         sizes = np.bincount(label)
-        log = (
-            Step(
-                action="cluster",
-                subject=f"{len(rows):,} records in {len(sizes):,} clusters "
-                f"of {sizes.min()} to {sizes.max()}",
-                reason="records with most in common are published alike",
-            ),
+        step = Step(
+            action="cluster",
+            subject=f"{len(rows):,} records in {len(sizes):,} clusters "
+            f"of {sizes.min()} to {sizes.max()}",
+            reason="records with most in common are published alike",
         )
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=KAnonymity(k=self.k),
-            log=log,
-            figures={"clusters": clusters},
-        )
+        return publish_clusters(rows, label, log=(step,))
 
-    def _cluster(
-        self,
-        vectors: NodeVectors,
-        engine: Engine,
-        progress: Progress | None,
-    ) -> Int64Array:
+    def _cluster(self, vectors: NodeVectors, engine: Engine, progress: Progress) -> Int64Array:
         """Return the cluster of each record."""
         if vectors.n_nodes == 0:  # a tree without branches: records differ in length only
             return np.minimum(np.arange(len(vectors)) // self.k, len(vectors) // self.k - 1)
@@ -246,8 +221,7 @@ class Gather:
 
         def regions() -> Iterator[Region]:
             for number in range(len(borders) - 1):
-                if progress:
-                    progress("clustering", int(borders[number]), len(vectors))
+                progress("clustering", int(borders[number]), len(vectors))
                 records = np.sort(order[borders[number] : borders[number + 1]])
                 starts, nodes = take_rows(vectors.starts, vectors.nodes, records)
                 yield Region(

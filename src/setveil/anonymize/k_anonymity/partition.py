@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, leaf_rows
+from setveil.anonymize.base import price_of_nodes
+from setveil.anonymize.k_anonymity.clusters import Clustering, KAnonymityMethod, publish_nodes
 from setveil.anonymize.k_anonymity.partition_kernels import (
     ABSORBED,
     DEPTH,
@@ -19,16 +20,12 @@ from setveil.anonymize.k_anonymity.partition_kernels import (
 from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, offsets_of
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import HE_2009
-from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.core.table import take_rows
-from setveil.guarantee.k_anonymity import KAnonymity
-from setveil.release.base import Anonymization, Step
-from setveil.release.generalized import publish_groups
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
-    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
@@ -44,7 +41,7 @@ REPORTS = 50
     bibtex=HE_2009,
 )
 @dataclass(frozen=True, kw_only=True)
-class Partition:
+class Partition(KAnonymityMethod):
     """Split the records top-down along the taxonomy; publish one set of nodes per part.
 
     At first all records form one part, published as the root. A part picks the node whose split
@@ -94,22 +91,9 @@ class Partition:
     """
 
     called: ClassVar[str] = "records made equal, from broad terms to narrow ones"
-    distributed: ClassVar[str] = "setveil.spark.generalize:bucketed"
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
 
-    k: int = group_size(doc="least number of records published alike")
-
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        engine: Engine | None = None,  # a part is known only when its parent is split
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the k-anonymous release of `table`, its key and its promise."""
-        check_enough(table, self.k)
-        rows = leaf_rows(table, taxonomy)
+    def _publish_clusters(self, rows: LeafRows, engine: Engine, progress: Progress) -> Clustering:
+        """Split the records; a part is known only when its parent is split."""
         offsets, leaves = distinct_in_rows(rows.offsets, rows.leaves)
         rows = replace(rows, offsets=offsets, leaves=leaves)
         # Canonical order puts the longest first, so records without items stand at the end.
@@ -129,22 +113,7 @@ class Partition:
         # preorder, and no node lies above another.
         _, examples = np.unique(group, return_index=True)
         group_offsets, group_nodes = distinct_in_rows(*take_rows(rows.offsets, cover, examples))
-        clusters = np.empty(len(rows), dtype=np.int64)
-        clusters[rows.order] = group
-        release, key = publish_groups(
-            rows.taxonomy,
-            group_offsets=group_offsets,
-            group_nodes=group_nodes,
-            group_of=clusters,
-            hides=False,
-        )
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=KAnonymity(k=self.k),
-            log=tuple(log),
-            figures={"clusters": clusters},
-        )
+        return publish_nodes(rows, group, group_offsets, group_nodes, hides=False, log=log)
 
     def check_empty(self, n_empty: int, n_filled: int) -> None:
         """Refuse data in which records without items, or those with items, are too few."""
@@ -165,14 +134,14 @@ class Partition:
         self,
         rows: LeafRows,
         n_filled: int,
-        progress: Progress | None,
+        progress: Progress,
     ) -> tuple[Int64Array, Int32Array, list[Step]]:
         """Return each record's group, the node published for each item, and what was done."""
         tree = rows.taxonomy
         child_offsets = offsets_of(np.bincount(tree.parents[1:], minlength=len(tree)))
         children = np.argsort(tree.parents[1:], kind="stable").astype(np.int32) + np.int32(1)
         # In units of 1 / all leaves, so that gains are whole numbers and ties are exact.
-        ncp = np.where(tree.is_leaf, 0, tree.leaves)
+        ncp = price_of_nodes(tree)
         cover = np.zeros(len(rows.leaves), dtype=np.int32)
         below_root = children[: child_offsets[1]]
         below = np.full(len(rows.leaves), -1, dtype=np.int32)
@@ -186,15 +155,13 @@ class Partition:
         splits = np.zeros(len(tree), dtype=np.int64)
         place = np.arange(n_filled)
         while state[DEPTH] > 0:
-            if progress:
-                progress("splitting", int(state[DONE]), n_filled)
+            progress("splitting", int(state[DONE]), n_filled)
             stop = int(state[DONE]) + n_filled // REPORTS + 1
             split_parts(
                 rows.offsets, rows.leaves, child_offsets, children, ncp, self.k,
                 cover, below, place, stack, group, splits, state, stop,
             )  # fmt: skip
-        if progress:
-            progress("splitting", n_filled, n_filled)
+        progress("splitting", n_filled, n_filled)
         return group, cover, _log(tree, splits, state)
 
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, shorten_log
+from setveil.anonymize.base import MethodRole, occurrences_below, price_of_nodes, silent
 from setveil.anonymize.km.apriori_kernels import raise_cut, repair, repair_sets, rows_of_ranks
-from setveil.anonymize.km.km_method import KmMethod, image_of, publish_image, recodable_rows
-from setveil.core.arrays import Int32Array, Int64Array, offsets_of
+from setveil.anonymize.km.km_method import KmMethod, Recoding, rare_in_words
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
 from setveil.core.table import frozen
-from setveil.release.base import Anonymization, Step
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.table import TransactionTable
+    from setveil.anonymize.base import LeafRows
+    from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
@@ -92,27 +92,13 @@ class AprioriKm(KmMethod):
     distributed: ClassVar[str] = "setveil.spark.apriori:apriori_km"
     role: ClassVar[MethodRole] = MethodRole(place=4)
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        engine: Engine | None = None,  # each repair decides what is tested next
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the k^m-anonymous release of `table`, its key and its promise."""
-        rows = recodable_rows(table, taxonomy, self.k)
+    def _recode(self, rows: LeafRows, engine: Engine, progress: Progress) -> Recoding:
+        """Repair all records together: each repair decides what is tested next."""
         tree = rows.taxonomy
         records = Records(tree=tree, offsets=rows.offsets, leaves=rows.leaves)
         raised = raise_rare(records, self.k, self.m, progress)
-        release, key = publish_image(table, rows, image_of(tree, raised.nodes))
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=self.promise,
-            log=shorten_log(raised.steps(tree, whole_cost(tree, rows.leaves))),
-            figures={"generalizations": len(raised.log)},
-        )
+        steps = raised.steps(tree, whole_cost(tree, rows.leaves))
+        return Recoding(raised.nodes, steps, {"generalizations": len(raised.log)})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -159,13 +145,11 @@ class Raised:
 
     def steps(self, tree: Taxonomy, whole: int, where: str = "") -> list[Step]:
         """Return the generalizations as steps of a log; costs are shares of `whole`."""
-        ids = tree.ids
         return [
             Step(
                 action="generalize",
-                subject=ids[node],
-                reason=f"{{{', '.join(ids[v] for v in sorted(itemset) if v >= 0)}}} is in "
-                f"{support:,} record{'s' if support > 1 else ''}{where}",
+                subject=tree.ids[node],
+                reason=rare_in_words(tree, (v for v in itemset if v >= 0), support, where),
                 cost=cost / whole,
             )
             for node, cost, support, *itemset in self.log.tolist()
@@ -191,7 +175,7 @@ def raise_rare(
     records: Records,
     k: int,
     m: int,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Raised:
     """Generalize until every set of up to `m` nodes has support 0 or at least `k`.
 
@@ -204,9 +188,8 @@ def raise_rare(
     """
     tree, offsets, leaves = records.tree, records.offsets, records.leaves
     m = min(m, int(np.diff(offsets).max(initial=0)))
-    running = offsets_of(np.bincount(leaves, minlength=len(tree)))
     # What publishing a node costs beyond what is published below it.
-    extra = (running[tree.ends] - running[:-1]) * np.where(tree.is_leaf, 0, tree.leaves)
+    extra = occurrences_below(tree, leaves) * price_of_nodes(tree)
     closed = np.zeros(len(tree), dtype=bool)
     before = int(extra[0])
     # All read-only: a kernel is compiled anew for arrays that may be written to.
@@ -236,14 +219,12 @@ def raise_rare(
             continue
         pool = np.empty((size - 2, len(ranks)), dtype=np.int64)
         for first, last in _batches(heads):
-            if progress:
-                progress(f"repairing sets of {size}", int(heads[first]), len(ranks))
+            progress(f"repairing sets of {size}", int(heads[first]), len(ranks))
             n_log = repair_sets(
                 size, first, last, k, *fixed, order, rank, starts, ranks, heads, places, row_of,
                 pool, extra, closed, log, n_log,
             )  # fmt: skip
-        if progress:
-            progress(f"repairing sets of {size}", len(ranks), len(ranks))
+        progress(f"repairing sets of {size}", len(ranks), len(ranks))
     raised = np.unique(np.append(log[:n_log, 0], records.nodes).astype(np.int64))
     return Raised(
         nodes=raised[~closed[raised]].tolist(), cost=before - int(extra[0]), log=log[:n_log]

@@ -9,27 +9,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.cut_kernels import rare_below, records_of, with_ancestors
-from setveil.anonymize.km.km_method import (
-    GrowingCut,
-    KmMethod,
-    image_of,
-    publish_image,
-    recodable_rows,
-)
+from setveil.anonymize.km.km_method import GrowingCut, KmMethod, Recoding, rare_in_words
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
-from setveil.release.base import Anonymization, Step
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from setveil.anonymize.base import LeafRows
-    from setveil.core.table import TransactionTable
-    from setveil.core.taxonomy import Taxonomy
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
@@ -92,27 +83,12 @@ class DirectKm(KmMethod):
 
     called: ClassVar[str] = "broader terms for rare combinations, in one walk"
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        engine: Engine | None = None,  # each repair decides what is tested next
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the k^m-anonymous release of `table`, its key and its promise."""
-        rows = recodable_rows(table, taxonomy, self.k)
-        longest = int(np.diff(rows.offsets).max())
-        walk = _Walk(_Expanded.of(rows, min(self.m, longest)), GrowingCut(rows), self.k)
-        walk.run(min(self.m, longest), progress)
-        release, key = publish_image(table, rows, image_of(rows.taxonomy, walk.cut.nodes))
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=self.promise,
-            log=shorten_log(walk.log),
-            figures={"repairs": len(walk.log)},
-        )
+    def _recode(self, rows: LeafRows, engine: Engine, progress: Progress) -> Recoding:
+        """Walk through the count-tree: each repair decides what is tested next."""
+        m = min(self.m, int(np.diff(rows.offsets).max()))
+        walk = _Walk(_Expanded.of(rows, m), GrowingCut(rows), self.k)
+        walk.run(m, progress)
+        return Recoding(walk.cut.nodes, walk.log, {"repairs": len(walk.log)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +150,13 @@ class _Walk:
     k: int
     log: list[Step] = field(default_factory=list)
 
-    def run(self, m: int, progress: Progress | None) -> None:
+    def run(self, m: int, progress: Progress) -> None:
         """Test every set of up to `m` nodes, in the order of the count-tree."""
         data, tree = self.expanded, self.cut.tree
         total = len(data.node_of)
         starts, ends = data.node_of.astype(np.int32), tree.ends[data.node_of]
         for rank, node in enumerate(data.node_of.tolist()):
-            if progress and rank % 100 == 0:
+            if rank % 100 == 0:
                 progress("testing", rank, total)
             if self.cut.hidden[node]:
                 continue
@@ -194,8 +170,7 @@ class _Walk:
                 )  # fmt: skip
                 number, found = rare_below(begins, kept, starts, ends, self.k, m)
                 self._repair_all(found[: number * m].reshape(number, m))
-        if progress:
-            progress("testing", total, total)
+        progress("testing", total, total)
 
     def _repair_all(self, itemsets: Int64Array) -> None:
         """Repair these itemsets in the order of the count-tree, unless one before has done it."""
@@ -253,13 +228,11 @@ class _Walk:
         return sorted((-self.expanded.rank_of[list(nodes)]).tolist())
 
     def _step(self, items: list[int], nodes: tuple[int, ...], cost: int) -> Step:
-        ids = self.cut.tree.ids
-        support = self.expanded.support(items)
+        tree = self.cut.tree
         return Step(
             action="generalize",
-            subject=", ".join(ids[v] for v in nodes),
-            reason=f"{{{', '.join(ids[v] for v in sorted(items))}}} is in {support:,} "
-            f"record{'s' if support > 1 else ''}",
+            subject=", ".join(tree.ids[v] for v in nodes),
+            reason=rare_in_words(tree, items, self.expanded.support(items)),
             cost=self.cut.share(cost),
         )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, leaf_rows, shorten_log
+from setveil.anonymize.base import check_enough, leaf_rows, shorten_log, silent
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
 from setveil.anonymize.km.cut_kernels import rest_is_frequent, rows_of_split
 from setveil.anonymize.km.km_method import publish_image
@@ -105,8 +105,7 @@ class CutSearch:
         # Sixteen bits are sorted by their digits, in a tenth of the time.
         narrow = self.leaves.astype(np.min_scalar_type(n_nodes))
         self._holders = row[np.argsort(narrow, kind="stable")]
-        self._holder_offsets = np.zeros(n_nodes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.leaves, minlength=n_nodes), out=self._holder_offsets[1:])
+        self._holder_offsets = offsets_of(np.bincount(self.leaves, minlength=n_nodes))
         # Leaf occurrences below each node.
         self.occurrences = self._holder_offsets[self.tree.ends] - self._holder_offsets[:-1]
         self.unit = max(self.tree.n_leaves - 1, 1)
@@ -378,7 +377,7 @@ class HgHs:
         rows = leaf_rows(table, taxonomy)
         search = CutSearch(rows, k=self.k, m=self.m)
         deadline = None if self.budget is None else started + self.budget
-        descent = Descent(search, deadline=deadline, progress=progress)
+        descent = Descent(search, deadline=deadline, progress=progress or silent)
         cut = descent.run()
         tree = rows.taxonomy
         image = np.full(len(tree), -1, dtype=np.int32)
@@ -451,7 +450,7 @@ class Descent:
         search: CutSearch,
         *,
         deadline: float | None,
-        progress: Progress | None,
+        progress: Progress,
     ) -> None:
         self.search = search
         self.deadline = deadline
@@ -465,14 +464,12 @@ class Descent:
         cut = self.search.start()
         n_leaves = np.count_nonzero(self.search.occurrences[self.search.tree.is_leaf])
         while not self.out_of_time:
-            if self.progress:
-                self.progress("splitting", len(cut.nodes), int(n_leaves))
+            self.progress("splitting", len(cut.nodes), int(n_leaves))
             after = self._step(cut) or self._two_steps(cut)
             if after is None:
                 break
             cut = after
-        if self.progress:
-            self.progress("splitting", int(n_leaves), int(n_leaves))
+        self.progress("splitting", int(n_leaves), int(n_leaves))
         return cut
 
     def _late(self) -> bool:

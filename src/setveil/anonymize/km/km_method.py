@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.anonymize.base import check_enough, leaf_rows
-from setveil.core.arrays import Int32Array, distinct_in_rows, offsets_of
+from setveil.anonymize.base import (
+    check_enough,
+    leaf_rows,
+    occurrences_below,
+    price_of_nodes,
+    shorten_log,
+    silent,
+)
+from setveil.core.arrays import Int32Array, distinct_in_rows
 from setveil.core.errors import InfeasibleError
 from setveil.core.params import count, group_size
+from setveil.engine import Local
 from setveil.guarantee.km_anonymity import KmAnonymity
+from setveil.release.base import Anonymization
 from setveil.release.generalized import publish_recoded
 
 if TYPE_CHECKING:
@@ -20,7 +29,9 @@ if TYPE_CHECKING:
     from setveil.anonymize.base import LeafRows
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
-    from setveil.release.base import Key
+    from setveil.core.threads import Progress
+    from setveil.engine.local import Engine
+    from setveil.release.base import Key, Step
     from setveil.release.generalized import GeneralizedRelease
 
 
@@ -41,6 +52,50 @@ class KmMethod:
     def promise(self) -> KmAnonymity:
         """The guarantee that every release of the method keeps."""
         return KmAnonymity(k=self.k, m=self.m)
+
+    def anonymize(
+        self,
+        table: TransactionTable,
+        *,
+        taxonomy: Taxonomy,
+        engine: Engine | None = None,  # for methods whose parts are independent of each other
+        progress: Progress | None = None,
+    ) -> Anonymization:
+        """Return the k^m-anonymous release of `table`, its key and its promise."""
+        rows = recodable_rows(table, taxonomy, self.k)
+        recoding = self._recode(rows, engine or Local(), progress or silent)
+        image = image_of(rows.taxonomy, recoding.nodes)
+        release, key = publish_image(table, rows, image)
+        return Anonymization(
+            release=release,
+            key=key,
+            promise=self.promise,
+            log=shorten_log(recoding.log),
+            figures=recoding.figures,
+        )
+
+    def _recode(self, rows: LeafRows, engine: Engine, progress: Progress) -> Recoding:
+        """Find what the items of all records are generalized to."""
+        raise NotImplementedError
+
+
+class Recoding(NamedTuple):
+    """The nodes that something is generalized to, in all records, and how they were found."""
+
+    nodes: Sequence[int]
+    log: Sequence[Step]
+    figures: dict[str, int]
+
+
+def rare_in_words(tree: Taxonomy, itemset: Iterable[int], support: int, where: str = "") -> str:
+    """Return why something is generalized: a set of nodes that is too rare.
+
+    >>> from setveil import Taxonomy
+    >>> rare_in_words(Taxonomy.balanced(["a", "b"]), [2, 1], 1)
+    '{a, b} is in 1 record'
+    """
+    names = ", ".join(tree.ids[node] for node in sorted(itemset))
+    return f"{{{names}}} is in {support:,} record{'s' if support > 1 else ''}{where}"
 
 
 def check_recodable(n_records: int, n_filled: int, k: int) -> None:
@@ -89,9 +144,8 @@ class GrowingCut:
         self.tree = rows.taxonomy
         self.hidden = np.zeros(len(self.tree), dtype=bool)
         self._raised: set[int] = set()
-        running = offsets_of(np.bincount(rows.leaves, minlength=len(self.tree)))
-        self._held = running[self.tree.ends] - running[:-1]  # occurrences of leaves below
-        self._price = np.where(self.tree.is_leaf, 0, self.tree.leaves)
+        self._held = occurrences_below(self.tree, rows.leaves)
+        self._price = price_of_nodes(self.tree)
         self._paid = np.zeros(len(self.tree), dtype=np.int64)  # as published now
 
     @property

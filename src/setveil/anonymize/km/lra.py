@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import shorten_log
+from setveil.anonymize.base import shorten_log, silent
 from setveil.anonymize.km.apriori_km import Records, solve_parts, whole_cost
 from setveil.anonymize.km.km_method import KmMethod, image_of, recodable_rows
 from setveil.core.arrays import distinct_in_rows
@@ -107,7 +107,9 @@ class LRA(KmMethod):
         order = np.arange(len(rows))
         order[:n_filled] = gray_order(rows.offsets[: n_filled + 1], rows.leaves)
         offsets, leaves = take_rows(rows.offsets, rows.leaves, order)
-        work = _Slices(rows.taxonomy, offsets, leaves, self.k, self.m, engine or Local(), progress)
+        work = _Slices(
+            rows.taxonomy, offsets, leaves, self.k, self.m, engine or Local(), progress or silent
+        )
         if self.parts is None:
             solved = work.halved(n_filled)
         else:
@@ -155,7 +157,7 @@ class _Slices:
     k: int
     m: int
     engine: Engine
-    progress: Progress | None
+    progress: Progress
 
     def solve(self, slices: list[Slice]) -> dict[Slice, Raised]:
         """Repair each slice on its own."""
@@ -166,8 +168,7 @@ class _Slices:
 
     def _records(self, slices: list[Slice]) -> Iterator[Records]:
         for number, (first, last) in enumerate(slices):
-            if self.progress:
-                self.progress("repairing slices", number, len(slices))
+            self.progress("repairing slices", number, len(slices))
             start, end = self.offsets[first], self.offsets[last]
             yield Records(
                 tree=self.tree,

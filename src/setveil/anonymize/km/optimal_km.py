@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.km.km_method import (
-    GrowingCut,
-    KmMethod,
-    image_of,
-    publish_image,
-    recodable_rows,
-)
+from setveil.anonymize.km.km_method import GrowingCut, KmMethod, Recoding
 from setveil.core.errors import InfeasibleError
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.registry import register
-from setveil.release.base import Anonymization, Step
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.anonymize.base import LeafRows
     from setveil.core.arrays import Int64Array
-    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
@@ -86,27 +79,13 @@ class OptimalKm(KmMethod):
 
     called: ClassVar[str] = "broader terms for rare combinations, at least cost"
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        engine: Engine | None = None,  # which cut is next depends on the last
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the cheapest k^m-anonymous release of `table`, its key and its promise."""
-        rows = recodable_rows(table, taxonomy, self.k)
+    def _recode(self, rows: LeafRows, engine: Engine, progress: Progress) -> Recoding:
+        """Search the cuts, the cheapest first: which one is next depends on the last."""
         space = _Space.of(rows)
-        found, tried = _search(space, self.k, self.m, progress)
-        nodes = [space.nodes[i] for i in _bits(found & ~space.leaves)]
-        release, key = publish_image(table, rows, image_of(rows.taxonomy, nodes))
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=self.promise,
-            log=_log(rows, nodes, tried, space.n_cuts),
-            figures={"cuts_tried": tried, "cuts": space.n_cuts},
-        )
+        best, tried = _search(space, self.k, self.m, progress)
+        nodes = [space.nodes[i] for i in _bits(best & ~space.leaves)]
+        figures = {"cuts_tried": tried, "cuts": space.n_cuts}
+        return Recoding(nodes, _log(rows, nodes, tried, space.n_cuts), figures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +119,7 @@ class _Space:
         if len(leaves) > MOST_ITEMS:
             raise InfeasibleError(
                 f"OptimalKm searches the cuts of the taxonomy, and with {len(leaves):,} items "
-                f"there are {_shown(n_cuts)}; it takes at most {MOST_ITEMS} items",
+                f"there are {_in_words(n_cuts)}; it takes at most {MOST_ITEMS} items",
                 fix="use direct-km or apriori-km, which are nearly as good and far faster",
             )
         below = [sum(1 << i for i, above in enumerate(ups) if j in above) for j in range(len(kept))]
@@ -196,7 +175,7 @@ class _Space:
         return rare
 
 
-def _search(space: _Space, k: int, m: int, progress: Progress | None) -> tuple[int, int]:
+def _search(space: _Space, k: int, m: int, progress: Progress) -> tuple[int, int]:
     """Return the cheapest safe cut and how many cuts were looked at."""
     known = np.empty(0, dtype=np.int64)
     heap = [(0, space.leaves)]
@@ -205,7 +184,7 @@ def _search(space: _Space, k: int, m: int, progress: Progress | None) -> tuple[i
     while True:
         cut = heappop(heap)[1]
         tried += 1
-        if progress and tried % 100 == 1:
+        if tried % 100 == 1:
             progress("searching", min(tried, space.n_cuts), space.n_cuts)
         hit = known[(known & cut) == known]
         if not len(hit):
@@ -242,7 +221,7 @@ def _n_cuts(parents: list[int]) -> int:
     return 1
 
 
-def _shown(number: int) -> str:
+def _in_words(number: int) -> str:
     if number < 10**9:
         return f"{number:,}"
     return f"about 10^{int((number.bit_length() - 1) * math.log10(2))}"
@@ -252,7 +231,7 @@ def _bits(mask: int) -> list[int]:
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
-def _log(rows: LeafRows, nodes: list[int], tried: int, n_cuts: int) -> tuple[Step, ...]:
+def _log(rows: LeafRows, nodes: list[int], tried: int, n_cuts: int) -> list[Step]:
     cut = GrowingCut(rows)
     steps = [
         Step(
@@ -270,4 +249,4 @@ def _log(rows: LeafRows, nodes: list[int], tried: int, n_cuts: int) -> tuple[Ste
             reason="no other can be safe and cheaper",
         )
     )
-    return tuple(steps)
+    return steps

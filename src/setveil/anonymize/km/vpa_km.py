@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import shorten_log
+from setveil.anonymize.base import occurrences_below, price_of_nodes
 from setveil.anonymize.km.apriori_km import Records, raise_rare, solve_parts, whole_cost
 from setveil.anonymize.km.hghs import CutSearch
-from setveil.anonymize.km.km_method import KmMethod, image_of, publish_image, recodable_rows
-from setveil.core.arrays import Int64Array, offsets_of
+from setveil.anonymize.km.km_method import KmMethod, Recoding
+from setveil.core.arrays import offsets_of
 from setveil.core.literature import TERROVITIS_2011
 from setveil.core.params import count
 from setveil.core.registry import register
-from setveil.engine import Local
-from setveil.release.base import Anonymization, Step
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from setveil.anonymize.base import LeafRows
     from setveil.anonymize.km.apriori_km import Raised
-    from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
@@ -86,20 +84,12 @@ class VPAKm(KmMethod):
 
     parts: int = count(8, doc="greatest number of parts of the item domain")
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the k^m-anonymous release of `table`, its key and its promise."""
-        rows = recodable_rows(table, taxonomy, self.k)
+    def _recode(self, rows: LeafRows, engine: Engine, progress: Progress) -> Recoding:
+        """Repair the parts, then all records from there on; then split what need not be raised."""
         tree = rows.taxonomy
         ranges = domain_parts(rows, self.parts)
         whole = whole_cost(tree, rows.leaves)
-        solved = self._solve_parts(rows, ranges, engine or Local(), progress)
+        solved = self._solve_parts(rows, ranges, engine, progress)
         log: list[Step] = []
         for number, part in sorted(solved.items()):
             log += part.steps(tree, whole, f" (part {number + 1} of {len(ranges)})")
@@ -122,68 +112,44 @@ class VPAKm(KmMethod):
                     cost=widened / whole,
                 )
             )
-        descent = descend(rows, joined.nodes, k=self.k, m=self.m)
-        log += [*across, *descent.steps(tree.ids, whole)]
-        release, key = publish_image(table, rows, image_of(tree, descent.nodes))
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=self.promise,
-            log=shorten_log(log),
-            figures={"parts": len(ranges), "generalizations_across_parts": len(across)},
-        )
+        nodes, splits = specialize(rows, joined.nodes, k=self.k, m=self.m)
+        log += across
+        log += [
+            Step(
+                action="specialize",
+                subject=tree.ids[node],
+                reason="no set with what stands below it is rare",
+                cost=-saved / whole,
+            )
+            for node, saved in splits
+        ]
+        figures = {"parts": len(ranges), "generalizations_across_parts": len(across)}
+        return Recoding(nodes, log, figures)
 
     def _solve_parts(
         self,
         rows: LeafRows,
         ranges: list[tuple[int, int]],
         engine: Engine,
-        progress: Progress | None,
+        progress: Progress,
     ) -> dict[int, Raised]:
         """Repair each part that at least k records hold; with a single part there is nothing."""
-        found = [_reduced(rows, number, *nodes) for number, nodes in enumerate(ranges)]
-        work = [part for part in found if len(part.offsets) > self.k]
+        parts = [_reduced(rows, number, *nodes) for number, nodes in enumerate(ranges)]
+        work = [part for part in parts if len(part.offsets) > self.k]
         if len(ranges) < 2 or not work:
             return {}
 
         def parts_with_progress() -> Iterator[Records]:
             for done, part in enumerate(work):
-                if progress:
-                    progress("repairing parts", done, len(work))
+                progress("repairing parts", done, len(work))
                 yield part
 
         return solve_parts(parts_with_progress(), self.k, self.m, engine)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Descent:
-    """Where a descent ended, and the nodes it split with what that saved.
-
-    Parameters
-    ----------
-    nodes
-        The inner nodes that something is generalized to.
-    splits
-        Nodes that were split, in order, and the NCP saved, in leaves over all occurrences.
-    """
-
-    nodes: list[int]
-    splits: list[tuple[int, int]]
-
-    def steps(self, ids: Sequence[str], whole: int) -> list[Step]:
-        """Return the splits as steps of a log; costs are shares of `whole`, below 0."""
-        return [
-            Step(
-                action="specialize",
-                subject=ids[node],
-                reason="no set with what stands below it is rare",
-                cost=-saved / whole,
-            )
-            for node, saved in self.splits
-        ]
-
-
-def descend(rows: LeafRows, nodes: Sequence[int], *, k: int, m: int) -> Descent:
+def specialize(
+    rows: LeafRows, nodes: Sequence[int], *, k: int, m: int
+) -> tuple[list[int], list[tuple[int, int]]]:
     """Split nodes of a cut that is k^m-anonymous as long as it stays so.
 
     A cut above a safe one is safe, too. So a node that cannot be split now cannot be split later,
@@ -198,19 +164,25 @@ def descend(rows: LeafRows, nodes: Sequence[int], *, k: int, m: int) -> Descent:
     k, m
         Sets of up to `m` nodes are in `k` records or none.
 
+    Returns
+    -------
+    tuple
+        The inner nodes that something is generalized to now; and the nodes that were split, in
+        order, each with the NCP saved, in leaves over all occurrences.
+
     Examples
     --------
     >>> from setveil.anonymize.base import leaf_rows
     >>> from setveil import Taxonomy, TransactionTable
     >>> tree = Taxonomy.balanced(["a", "b", "c", "d"], fanout=2)
     >>> table = TransactionTable.from_rows([["a", "c"], ["a", "c"], ["b", "c"], ["b", "d"]])
-    >>> found = descend(leaf_rows(table, tree), [0], k=2, m=1)
-    >>> [tree.names[v] for v in found.nodes], [tree.names[v] for v, _ in found.splits]
+    >>> left, splits = specialize(leaf_rows(table, tree), [0], k=2, m=1)
+    >>> [tree.names[v] for v in left], [tree.names[v] for v, _ in splits]
     (['group 1.2'], ['group 2.1', 'group 1.1'])
     """
     search = CutSearch(rows, k=k, m=m)
     tree = search.tree
-    price = search.occurrences * np.where(tree.is_leaf, 0, tree.leaves)
+    price = search.occurrences * price_of_nodes(tree)
 
     def saved(node: int) -> int:
         return int(price[node] - price[search.children(node)].sum())
@@ -229,7 +201,7 @@ def descend(rows: LeafRows, nodes: Sequence[int], *, k: int, m: int) -> Descent:
         for child in search.children(node).tolist():
             if len(search.children(child)):
                 heappush(waiting, (-saved(child), child))
-    return Descent(nodes=cut.nodes[~tree.is_leaf[cut.nodes]].tolist(), splits=splits)
+    return cut.nodes[~tree.is_leaf[cut.nodes]].tolist(), splits
 
 
 def domain_parts(rows: LeafRows, parts: int) -> list[tuple[int, int]]:
@@ -245,8 +217,7 @@ def domain_parts(rows: LeafRows, parts: int) -> list[tuple[int, int]]:
     [(1, 4), (4, 7)]
     """
     tree = rows.taxonomy
-    running = offsets_of(np.bincount(rows.leaves, minlength=len(tree)))
-    held: Int64Array = running[tree.ends] - running[:-1]
+    held = occurrences_below(tree, rows.leaves)
     tops = [0]
     while len(tops) < parts:
         # A subtree of one child stands for the same items as that child.

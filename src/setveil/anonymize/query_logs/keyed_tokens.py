@@ -13,6 +13,7 @@ import numpy as np
 from setveil.anonymize.base import MethodRole, check_enough
 from setveil.core.arrays import occurring
 from setveil.core.errors import ParameterError
+from setveil.core.literature import ADAR_2007
 from setveil.core.params import group_size
 from setveil.core.registry import register
 from setveil.release.base import Anonymization, Step
@@ -167,14 +168,7 @@ SHARING_WARNING = Step(
     "anonymizer",
     "secret-sharing",
     paper="Adar 2007",
-    bibtex="""
-    @inproceedings{adar2007user,
-      author    = {Adar, Eytan},
-      title     = {User 4{XXXXX}9: Anonymizing Query Logs},
-      booktitle = {Query Log Analysis Workshop at the 16th International Conference on World Wide
-                   Web},
-      year      = {2007}
-    }""",
+    bibtex=ADAR_2007,
 )
 @dataclass(frozen=True, kw_only=True)
 class SecretSharing:

@@ -9,6 +9,7 @@ import numpy as np
 
 from setveil.anonymize.base import MethodRole, check_enough
 from setveil.core.arrays import Int64Array, distinct_in_rows, kept_offsets
+from setveil.core.literature import ADAR_2007
 from setveil.core.params import count, group_size
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable, canonical_order, take_rows
@@ -36,14 +37,7 @@ WARNING = Step(
     "anonymizer",
     "split-personality",
     paper="Adar 2007",
-    bibtex="""
-    @inproceedings{adar2007user,
-      author    = {Adar, Eytan},
-      title     = {User 4{XXXXX}9: Anonymizing Query Logs},
-      booktitle = {Query Log Analysis Workshop at the 16th International Conference on World Wide
-                   Web},
-      year      = {2007}
-    }""",
+    bibtex=ADAR_2007,
 )
 @dataclass(frozen=True, kw_only=True)
 class SplitPersonality:

@@ -7,25 +7,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import shorten_log
 from setveil.anonymize.rho.association_rules import TokenView, odds
 from setveil.anonymize.rho.rule_kernels import SAFE
-from setveil.anonymize.rho.suppress_control import BudgetedRhoMethod, OutOfTimeError, TimeBudget
-from setveil.anonymize.rho.td_control import Domain, particularize
+from setveil.anonymize.rho.suppress_control import OutOfTimeError, TimeBudget
+from setveil.anonymize.rho.td_control import Domain, Recoding, RecodingRhoMethod, particularize
 from setveil.core.literature import CAO_2010
 from setveil.core.registry import register
-from setveil.guarantee.rho_uncertainty import RhoUncertainty
-from setveil.release.base import Anonymization, Step
+from setveil.release.base import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from fractions import Fraction
 
     from setveil.core.arrays import Int32Array, Int64Array
-    from setveil.core.table import TransactionTable
-    from setveil.core.taxonomy import Taxonomy
     from setveil.core.threads import Progress
-    from setveil.engine.local import Engine
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,7 +39,7 @@ class Candidate:
     bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
-class RhoFamily(BudgetedRhoMethod):
+class RhoFamily(RecodingRhoMethod):
     """Try several cuts of the taxonomy, give back what sensitive items each allows, keep the best.
 
     The cuts are the items as they are (all sensitive items suppressed, which is SimpleSuppression),
@@ -88,25 +82,11 @@ class RhoFamily(BudgetedRhoMethod):
     """
 
     called: ClassVar[str] = "broader terms against inference, best of several"
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        sensitive: Iterable[str],
-        engine: Engine | None = None,  # what is given back depends on the rest
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the ρ-uncertain release of least loss, its key and its promise."""
-        with TimeBudget(self.budget) as budget:
-            domain = Domain.of(table, taxonomy, sensitive)
-            # Writing the release takes about as long as this did.
-            budget.set_aside(budget.spent)
-            tried = self._candidates(domain, budget, progress)
-            best = min(tried, key=lambda candidate: candidate.loss)
-            release, key, left = domain.publish(best.image)
+    def _recode(self, domain: Domain, budget: TimeBudget, progress: Progress) -> Recoding:
+        """Try the cuts; what is given back depends on the rest."""
+        tried = self._candidates(domain, budget, progress)
+        best = min(tried, key=lambda candidate: candidate.loss)
         log = [
             Step(
                 action="try",
@@ -119,23 +99,11 @@ class RhoFamily(BudgetedRhoMethod):
         if budget.expired:
             log.append(Step(action="stop", subject="the search", reason=budget.in_words()))
         log.append(Step(action="choose", subject=best.name, reason="it loses least"))
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=RhoUncertainty(rho=self.rho, sensitive=left, prior=self.prior),
-            log=shorten_log([*log, *best.log, *domain.generalized(best.image)]),
-            figures={
-                "average_loss": domain.share(best.loss),
-                "average_losses": {c.name: domain.share(c.loss) for c in tried},
-                "in_time": not budget.expired,
-            },
-        )
+        losses = {candidate.name: domain.share(candidate.loss) for candidate in tried}
+        return Recoding(best.image, [*log, *best.log], {"average_losses": losses})
 
     def _candidates(
-        self,
-        domain: Domain,
-        budget: TimeBudget,
-        progress: Progress | None,
+        self, domain: Domain, budget: TimeBudget, progress: Progress
     ) -> list[Candidate]:
         """Return what was tried, SimpleSuppression first."""
         simple = domain.uniform(domain.tree.height)
@@ -145,8 +113,7 @@ class RhoFamily(BudgetedRhoMethod):
         for stage in range(stages):
             if budget.expired:
                 break
-            if progress:
-                progress("trying cuts", stage, stages)
+            progress("trying cuts", stage, stages)
             if stage == 1:
                 run = particularize(domain, self.rho, budget, prior=self.prior)
                 image, name, log = run.image, "top down", tuple(run.log)

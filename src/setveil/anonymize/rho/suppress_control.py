@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_sensitive, shorten_log
+from setveil.anonymize.base import MethodRole, check_sensitive, shorten_log, silent
 from setveil.anonymize.rho.association_rules import ItemRows, TokenView, odds
 from setveil.anonymize.rho.rule_kernels import BROKEN, LIMIT, SAFE, STOP, WORK
 from setveil.anonymize.rho.suppress_kernels import hitting, rules_of_size
@@ -54,6 +54,10 @@ class RhoMethod:
         begin=0.3,
     )
     prior: bool = flag(True, doc="count the share of all records as a rule too")
+
+    def promise_about(self, sensitive: Iterable[str]) -> RhoUncertainty:
+        """Return the guarantee that a release keeps which shows these sensitive items."""
+        return RhoUncertainty(rho=self.rho, sensitive=tuple(sensitive), prior=self.prior)
 
 
 @checked
@@ -221,7 +225,7 @@ class RuleSuppression:
     first: Int64Array | None = None
     among: Int64Array | None = None
     allowed: int | None = None
-    progress: Progress | None = None
+    progress: Progress = silent
     picks: list[Pick] = field(default_factory=list)
     loss: int = 0
     notes: list[str] = field(default_factory=list)
@@ -231,12 +235,12 @@ class RuleSuppression:
     def run(self) -> None:
         """Find the tokens; they are in `picks`, what they cost in `loss`."""
         for size in (1, 2):
-            self._tell(size)
+            self._report(size)
             self._hit_level(size, self._asked())
         unproved = self._unproved()
         size = 3
         while unproved:
-            self._tell(size)
+            self._report(size)
             before = len(self.picks)
             listed = size < self._longest() and self._hit_level(size, unproved, LEVEL_WORK)
             if len(self.picks) > before:
@@ -264,9 +268,8 @@ class RuleSuppression:
             if token not in self._proved:
                 self._suppress(token, reason)
 
-    def _tell(self, size: int) -> None:
-        if self.progress:
-            self.progress(f"rules with {size} known item{'s' * (size > 1)}", size - 1, size)
+    def _report(self, size: int) -> None:
+        self.progress(f"rules with {size} known item{'s' * (size > 1)}", size - 1, size)
 
     @property
     def view(self) -> TokenView:
@@ -485,7 +488,7 @@ class SuppressControl(BudgetedRhoMethod):
                 sensitive_from=table.n_items - len(names),
                 cost=records.supports,
                 budget=budget,
-                progress=progress,
+                progress=progress or silent,
             )
             cut_short = ""
             try:
@@ -496,17 +499,24 @@ class SuppressControl(BudgetedRhoMethod):
                 cut_short = budget.in_words()
                 work.suppress_unproved("not proved safe when the time was used up")
             keep = work.image[number] >= 0
-            log = [_step(table, items, pick) for pick in work.picks]
+            log = [
+                Step(
+                    action="suppress",
+                    subject=table.vocabulary[int(items[pick.token])],
+                    reason=pick.reason,
+                    cost=float(pick.cost),
+                )
+                for pick in work.picks
+            ]
             log += [Step(action="note", subject=note) for note in work.notes]
             if cut_short:
                 log.append(Step(action="stop", subject="the search", reason=cut_short))
             release, key = publish_suppressed(table, keep)
         total = int(records.supports.sum())
-        left = tuple(name for name in names if name in release.vocabulary)
         return Anonymization(
             release=release,
             key=key,
-            promise=RhoUncertainty(rho=self.rho, sensitive=left, prior=self.prior),
+            promise=self.promise_about(name for name in names if name in release.vocabulary),
             log=shorten_log(log),
             figures={
                 "average_loss": work.loss / total if total else 0.0,
@@ -514,15 +524,6 @@ class SuppressControl(BudgetedRhoMethod):
                 "in_time": not cut_short,
             },
         )
-
-
-def _step(table: TransactionTable, items: np.ndarray, pick: Pick) -> Step:
-    return Step(
-        action="suppress",
-        subject=table.vocabulary[int(items[pick.token])],
-        reason=pick.reason,
-        cost=float(pick.cost),
-    )
 
 
 @register(
@@ -593,7 +594,7 @@ class SimpleSuppression(RhoMethod):
         return Anonymization(
             release=release,
             key=key,
-            promise=RhoUncertainty(rho=self.rho, sensitive=(), prior=self.prior),
+            promise=self.promise_about(()),
             log=shorten_log(log),
             figures={"average_loss": lost / total if total else 0.0},
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_sensitive, shorten_log
+from setveil.anonymize.base import MethodRole, check_sensitive, price_of_nodes, shorten_log, silent
 from setveil.anonymize.rho.association_rules import ItemRows
 from setveil.anonymize.rho.suppress_control import (
     BudgetedRhoMethod,
@@ -24,12 +24,11 @@ from setveil.core.errors import InputError
 from setveil.core.literature import CAO_2010
 from setveil.core.registry import register
 from setveil.core.words import some
-from setveil.guarantee.rho_uncertainty import RhoUncertainty
 from setveil.release.base import Anonymization, Step
 from setveil.release.generalized import publish_recoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
     from setveil.core.table import TransactionTable
@@ -111,8 +110,9 @@ class Domain:
     @cached_property
     def lost(self) -> Int64Array:
         """What an occurrence loses that is published as each token."""
-        inner = np.where(self.tree.is_leaf, 0, self.tree.leaves)
-        return np.concatenate([inner, np.zeros(len(self.sensitive), dtype=np.int64)])
+        return np.concatenate(
+            [price_of_nodes(self.tree), np.zeros(len(self.sensitive), dtype=np.int64)]
+        )
 
     @cached_property
     def occurrences(self) -> Int64Array:
@@ -211,6 +211,53 @@ class Domain:
         ]
 
 
+class Recoding(NamedTuple):
+    """What each item is published as (see :class:`Domain`), and how that was found."""
+
+    image: Int32Array
+    log: Sequence[Step]
+    figures: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecodingRhoMethod(BudgetedRhoMethod):
+    """A method for ρ-uncertainty that generalizes items along a taxonomy, or suppresses them."""
+
+    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
+
+    def anonymize(
+        self,
+        table: TransactionTable,
+        *,
+        taxonomy: Taxonomy,
+        sensitive: Iterable[str],
+        engine: Engine | None = None,  # each choice depends on the ones before
+        progress: Progress | None = None,
+    ) -> Anonymization:
+        """Return the ρ-uncertain release of `table`, its key and its promise."""
+        with TimeBudget(self.budget) as budget:
+            domain = Domain.of(table, taxonomy, sensitive)
+            # Writing the release takes about as long as this did.
+            budget.set_aside(budget.spent)
+            recoding = self._recode(domain, budget, progress or silent)
+            release, key, left = domain.publish(recoding.image)
+        return Anonymization(
+            release=release,
+            key=key,
+            promise=self.promise_about(left),
+            log=shorten_log([*recoding.log, *domain.generalized(recoding.image)]),
+            figures={
+                "average_loss": domain.share(domain.loss(recoding.image)),
+                **recoding.figures,
+                "in_time": not budget.expired,
+            },
+        )
+
+    def _recode(self, domain: Domain, budget: TimeBudget, progress: Progress) -> Recoding:
+        """Find what the items are published as, within the budget."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trial:
     """What a split would bring: its net gain (a bound, unless exact) and what it suppresses."""
@@ -254,13 +301,12 @@ class TopDown:
         for pick in work.picks:
             self._suppress(pick)
 
-    def split_all(self, progress: Progress | None) -> None:
+    def split_all(self, progress: Progress) -> None:
         """Split the node of greatest net gain, and again, while one gains anything."""
         if self.domain.n_others:
             self._add(self.domain.narrowed(0))
         while self._open:
-            if progress:
-                progress("splitting", self._splits, self._splits + len(self._open))
+            progress("splitting", self._splits, self._splits + len(self._open))
             if not np.any(self.image[self.domain.n_others :] >= 0):
                 self._split_rest()
                 return
@@ -438,7 +484,7 @@ class TopDown:
     bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
-class TDControl(BudgetedRhoMethod):
+class TDControl(RecodingRhoMethod):
     """Generalize all other items to the root, then split nodes while that gains more than it costs.
 
     First, sensitive items that follow from sensitive ones are suppressed. Then every item that is
@@ -492,35 +538,11 @@ class TDControl(BudgetedRhoMethod):
 
     called: ClassVar[str] = "broader terms against inference"
     role: ClassVar[MethodRole] = MethodRole(place=7)
-    requires: ClassVar[frozenset[str]] = frozenset({"taxonomy", "sensitive"})
 
-    def anonymize(
-        self,
-        table: TransactionTable,
-        *,
-        taxonomy: Taxonomy,
-        sensitive: Iterable[str],
-        engine: Engine | None = None,  # each choice depends on the ones before
-        progress: Progress | None = None,
-    ) -> Anonymization:
-        """Return the ρ-uncertain release of `table`, its key and its promise."""
-        with TimeBudget(self.budget) as budget:
-            domain = Domain.of(table, taxonomy, sensitive)
-            # Writing the release takes about as long as this did.
-            budget.set_aside(budget.spent)
-            run = particularize(domain, self.rho, budget, prior=self.prior, progress=progress)
-            release, key, left = domain.publish(run.image)
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=RhoUncertainty(rho=self.rho, sensitive=left, prior=self.prior),
-            log=shorten_log([*run.log, *domain.generalized(run.image)]),
-            figures={
-                "average_loss": domain.share(domain.loss(run.image)),
-                "net_gains": run.net_gains,
-                "in_time": not budget.expired,
-            },
-        )
+    def _recode(self, domain: Domain, budget: TimeBudget, progress: Progress) -> Recoding:
+        """Split nodes; each choice depends on the ones before."""
+        run = particularize(domain, self.rho, budget, prior=self.prior, progress=progress)
+        return Recoding(run.image, run.log, {"net_gains": run.net_gains})
 
 
 def particularize(
@@ -529,7 +551,7 @@ def particularize(
     budget: TimeBudget,
     *,
     prior: bool,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> TopDown:
     """Run TDControl on prepared records; what comes back is safe, whether in time or not."""
     run = TopDown(domain=domain, rho=rho, budget=budget)

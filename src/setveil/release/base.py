@@ -184,7 +184,7 @@ class Release(ShowsRecords):
     def __init_subclass__(cls) -> None:
         can_be_stored = getattr_static(cls, "rebuild") is not vars(Release)["rebuild"]
         if "form" in vars(cls) and can_be_stored:
-            FORMS[cls.form] = cls
+            FORMS.setdefault(cls.form, cls)
 
     def __len__(self) -> int:
         raise NotImplementedError

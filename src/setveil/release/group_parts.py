@@ -193,11 +193,7 @@ def _bad_order(release: GroupedRelease) -> str | None:
     group = release.group_of_part
     if np.any((parts >= 0) & (group[1:] == group[:-1])):
         return "the sensitive parts of a group are not distinct and in canonical order"
-    keys = group_keys(
-        release.starts,
-        (release.offsets, release.items),
-        (release.part_starts, release.part_offsets, release.part_items, release.counts),
-    )
+    keys = group_keys(release.starts, (release.offsets, release.items), release.all_parts)
     if any(before > after for before, after in pairwise(keys)):
         return "the groups are not in canonical order"
     return None

@@ -44,7 +44,7 @@ from setveil.release.export import (
     commonest_terms,
     literal,
 )
-from setveil.release.group_parts import group_keys, parts_by_group, split_rows
+from setveil.release.group_parts import Parts, group_keys, parts_by_group, split_rows
 from setveil.release.manifest import read_counts
 from setveil.release.views import CertainItems, Images
 
@@ -172,6 +172,31 @@ class GroupedRelease(Release):
         if wrong is not None:
             raise ParameterError(wrong, fix=f"build releases with {self.builder}")
 
+    @classmethod
+    def of_parts(
+        cls,
+        vocabulary: Vocabulary,
+        starts: Int64Array,
+        rows: tuple[Int64Array, Int32Array],
+        parts: Parts,
+        *,
+        whole: bool,
+        dealt: Int64Array | None = None,
+    ) -> GroupedRelease:
+        """Return the release of some groups of records and their sensitive parts."""
+        return cls(
+            vocabulary=vocabulary,
+            starts=starts,
+            offsets=rows[0],
+            items=rows[1],
+            part_starts=parts.starts,
+            part_offsets=parts.offsets,
+            part_items=parts.items,
+            counts=parts.counts,
+            whole=whole,
+            dealt=dealt,
+        )
+
     def __len__(self) -> int:
         """Return the number of records."""
         return len(self.offsets) - 1
@@ -183,6 +208,11 @@ class GroupedRelease(Release):
         )
 
     # --- views --------------------------------------------------------------------------------
+
+    @property
+    def all_parts(self) -> Parts:
+        """The sensitive parts of all groups."""
+        return Parts(self.part_starts, self.part_offsets, self.part_items, self.counts)
 
     @cached_property
     def sizes(self) -> Int64Array:
@@ -233,14 +263,12 @@ class GroupedRelease(Release):
 
         Of a dealt release: the records with the parts that were dealt to them.
         """
-        rows = self._named(self.offsets, self.items)
+        if self.dealt is not None:
+            return list(self.data_rows().rows())
         parts = self._named(self.part_offsets, self.part_items)
-        if self.dealt is None:
-            repeated = zip(parts, self.counts.tolist(), strict=True)
-            return rows + [list(part) for part, count in repeated for _ in range(count)]
-        return [
-            sorted([*row, *parts[part]]) if part >= 0 else row
-            for row, part in zip(rows, self.dealt.tolist(), strict=True)
+        repeated = zip(parts, self.counts.tolist(), strict=True)
+        return self._named(self.offsets, self.items) + [
+            list(part) for part, count in repeated for _ in range(count)
         ]
 
     def _named(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
@@ -257,14 +285,12 @@ class GroupedRelease(Release):
         >>> release.to_frame().rows()
         [(0, 'record', 0, 'wine', 1), (0, 'record', 1, None, 1), (0, 'sensitive', 0, 'flu', 2)]
         """
-        offsets, items = self.offsets, self.items
-        if self.dealt is not None:
-            whole = TransactionTable.from_rows(self.to_rows())  # over the same sorted names
-            offsets, items = whole.offsets, whole.items
         ones = np.ones(len(self), dtype=np.int64)
-        frame = _frame_lines(self, "record", self.starts, (offsets, items), ones)
         if self.dealt is not None:
-            return frame
+            offsets, items, _ = self.data_rows()
+            return _frame_lines(self, "record", self.starts, (offsets, items), ones)
+        rows = (self.offsets, self.items)
+        frame = _frame_lines(self, "record", self.starts, rows, ones)
         parts = (self.part_offsets, self.part_items)
         listed = _frame_lines(self, "sensitive", self.part_starts, parts, self.counts)
         return frame.vstack(listed)
@@ -367,13 +393,32 @@ class GroupedRelease(Release):
         For a histogram, each item is put into so many distinct records of its group, whatever
         else these hold; for whole parts, each part into a record of its own.
         """
-        return drawn_world(self, rng)
+        rows = (
+            self._with_parts(_dealt(self, rng.random(len(self))))
+            if self.whole
+            else self._with_items(*_scattered(self, rng))
+        )
+        return TransactionTable(offsets=rows[0], items=rows[1], vocabulary=self.vocabulary)
 
     def is_consistent_with(
         self, original: TransactionTable, key: Key, taxonomy: Taxonomy | None = None
     ) -> bool:
         """Tell whether `original`, lined up by `key`, could have given this release."""
-        return gives(self, original, key)
+        fits = len(key) == len(self) == len(original)
+        if not fits or not np.array_equal(np.sort(key.records), np.arange(len(original))):
+            return False
+        lined_up = original.take(key.records)
+        items = self.vocabulary.numbers(original.vocabulary.names)[lined_up.items]
+        if items.min(initial=0) < 0:
+            return False
+        renamed = TransactionTable(
+            offsets=lined_up.offsets, items=items, vocabulary=self.vocabulary
+        )
+        ordinary, secret = split_rows(renamed, self.is_sensitive)
+        parts, _ = parts_by_group(self.group_of, len(self.sizes), secret, whole=self.whole)
+        given: tuple[npt.NDArray[Any], ...] = (*ordinary, *parts)
+        there: tuple[npt.NDArray[Any], ...] = (self.offsets, self.items, *self.all_parts)
+        return all(map(np.array_equal, given, there))
 
     # --- who holds what -----------------------------------------------------------------------
 
@@ -438,16 +483,22 @@ class GroupedRelease(Release):
             items = np.concatenate([self.items, self.part_items])
             offsets = np.concatenate([self.offsets, ends])
             return LabelledRows(offsets, items, self.vocabulary.names)
-        given = np.flatnonzero(self.dealt >= 0)
-        offsets, items = take_rows(self.part_offsets, self.part_items, self.dealt[given])
+        return LabelledRows(*self._with_parts(self.dealt), self.vocabulary.names)
+
+    def _with_parts(self, dealt: Int64Array) -> tuple[Int64Array, Int32Array]:
+        """Return whole records as compressed rows: each slot with the part dealt to it, if any."""
+        given = np.flatnonzero(dealt >= 0)
+        offsets, items = take_rows(self.part_offsets, self.part_items, dealt[given])
+        return self._with_items(np.repeat(given, np.diff(offsets)), items)
+
+    def _with_items(self, slots: Int64Array, items: Int32Array) -> tuple[Int64Array, Int32Array]:
+        """Return the records as compressed rows, with further items in some slots."""
         width = np.int64(max(len(self.vocabulary), 1))
         record = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        keys = np.concatenate(
-            [record * width + self.items, np.repeat(given, np.diff(offsets)) * width + items]
-        )
+        keys = np.concatenate([record * width + self.items, slots * width + items])
         keys.sort()
         bounds = np.searchsorted(keys, np.arange(len(self) + 1) * width)
-        return LabelledRows(bounds, (keys % width).astype(np.int32), self.vocabulary.names)
+        return bounds, (keys % width).astype(np.int32)
 
     def structure(self) -> dict[str, Any]:
         """Return how the rows belong together.
@@ -492,17 +543,9 @@ class GroupedRelease(Release):
                 f"the data holds {len(offsets) - 1:,} rows, the manifest says {n:,} records and "
                 f"{q:,} sensitive parts"
             )
-        return GroupedRelease(
-            vocabulary=vocabulary,
-            starts=starts,
-            offsets=offsets[: n + 1],
-            items=items[: offsets[n]],
-            part_starts=offsets_of(parts),
-            part_offsets=offsets[n:] - offsets[n],
-            part_items=items[offsets[n] :],
-            counts=counts,
-            whole=structure["whole"],
-        )
+        ordinary = offsets[: n + 1], items[: offsets[n]]
+        listed = Parts(offsets_of(parts), offsets[n:] - offsets[n], items[offsets[n] :], counts)
+        return cls.of_parts(vocabulary, starts, ordinary, listed, whole=structure["whole"])
 
     # --- its words -----------------------------------------------------------------------------
 
@@ -517,11 +560,10 @@ class GroupedRelease(Release):
         least = least_size(self.sizes[filled] if len(filled) else self.sizes)
         size = f"groups of at least {plural(least, 'record')}"
         dealt = self.dealt is not None
-        fate = (
-            f"shuffles {_those(sensitive)} inside {size}"
-            if dealt
-            else f"publishes {_those(sensitive)} only for {size}"
+        those = one_or_many(
+            sensitive, "the sensitive one", f"the {number(sensitive)} sensitive ones"
         )
+        fate = f"shuffles {those} inside {size}" if dealt else f"publishes {those} only for {size}"
         if not sensitive:
             headline = f"Keeps all {plural(ordinary, 'item')} as they are."
         else:
@@ -703,22 +745,7 @@ def _rebuild_dealt(
     ordinary, secret = split_rows(table, hidden)
     group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     parts, kind_of = parts_by_group(group, len(starts) - 1, secret, whole=True)
-    return GroupedRelease(
-        vocabulary=vocabulary,
-        starts=starts,
-        offsets=ordinary[0],
-        items=ordinary[1],
-        part_starts=parts.starts,
-        part_offsets=parts.offsets,
-        part_items=parts.items,
-        counts=parts.counts,
-        whole=True,
-        dealt=kind_of,
-    )
-
-
-def _those(sensitive: int) -> str:
-    return one_or_many(sensitive, "the sensitive one", f"the {number(sensitive)} sensitive ones")
+    return GroupedRelease.of_parts(vocabulary, starts, ordinary, parts, whole=True, dealt=kind_of)
 
 
 def _sensitive_counts(sensitive: int, *, whole: bool) -> str:
@@ -763,6 +790,7 @@ def _group_example(release: GroupedRelease, terms: Sequence[Term]) -> Example:
     ordinary = commonest_terms([term for term in terms if term.kind == "item"], 1)
     sensitive = commonest_terms([term for term in terms if term.kind != "item"], 1)
     asked = [*ordinary, *sensitive]
+    total = {term.term: term.least for term in terms}
     if release.dealt is not None or len(asked) < 2:
         table = "records" if release.dealt is not None else "qit"
         row = "record" if release.dealt is not None else "row"
@@ -773,10 +801,9 @@ def _group_example(release: GroupedRelease, terms: Sequence[Term]) -> Example:
             f'print(records.select("group", "{row}").n_unique())  # {len(release)}',
         ]
         if release.dealt is not None and asked:
-            held = next(term.least for term in terms if term.term == asked[-1])
             lines += [
                 f'holders = records.filter(pl.col("item") == {literal(asked[-1])})',
-                f"print(holders.height)  # {held}",
+                f"print(holders.height)  # {total[asked[-1]]}",
             ]
         return Example("\n".join(lines), ask_example(release, asked))
     estimate = f"{release.expected_support(asked):.1f}"
@@ -790,17 +817,13 @@ def _group_example(release: GroupedRelease, terms: Sequence[Term]) -> Example:
         'holders = holders.group_by("group").agg(holders=pl.col("row").n_unique())',
         f'cases = st.filter(pl.col("item") == {literal(sensitive[0])})',
         'cases = cases.group_by("group").agg(cases=pl.col("count").sum())',
-        f'print(cases["cases"].sum())  # {_total(terms, sensitive[0])}',
+        f'print(cases["cases"].sum())  # {total[sensitive[0]]}',
         "# If sensitive items fall on any record of a group alike, so many records hold both:",
         'both = sizes.join(holders, on="group").join(cases, on="group")',
         'estimate = (both["holders"] * both["cases"] / both["size"]).sum()',
         f'print(f"{{estimate:.1f}}")  # {estimate}',
     ]
     return Example("\n".join(lines), ask_example(release, asked))
-
-
-def _total(terms: Sequence[Term], name: str) -> int:
-    return next(term.least for term in terms if term.term == name)
 
 
 def _frame_lines(
@@ -902,15 +925,11 @@ def publish_grouped(
     used = occurring(np.concatenate([rows[1], part_rows[1]]))
     number = np.zeros(table.n_items, dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
-    release = GroupedRelease(
-        vocabulary=Vocabulary(names=tuple(table.vocabulary[i] for i in used.tolist())),
-        starts=starts,
-        offsets=rows[0],
-        items=number[rows[1]],
-        part_starts=part_starts,
-        part_offsets=part_rows[0],
-        part_items=number[part_rows[1]],
-        counts=parts.counts[places],
+    release = GroupedRelease.of_parts(
+        Vocabulary(names=tuple(table.vocabulary[i] for i in used.tolist())),
+        starts,
+        (rows[0], number[rows[1]]),
+        Parts(part_starts, part_rows[0], number[part_rows[1]], parts.counts[places]),
         whole=whole,
     )
     return release, Key(records=order[slots])
@@ -943,10 +962,7 @@ def fair_deal(release: GroupedRelease) -> Int64Array:
     [-1, 0]
     """
     listed = hashlib.sha256(json.dumps(release.vocabulary.names).encode())
-    for numbers in (
-        release.starts, release.offsets, release.items,
-        release.part_starts, release.part_offsets, release.part_items, release.counts,
-    ):  # fmt: skip
+    for numbers in (release.starts, release.offsets, release.items, *release.all_parts):
         listed.update(len(numbers).to_bytes(8) + numbers.astype("<i8").tobytes())
     # Raw numbers of a generator: they stay the same in all versions of numpy.
     raw = np.random.PCG64(int.from_bytes(listed.digest())).random_raw(len(release))
@@ -964,36 +980,6 @@ def _dealt(release: GroupedRelease, drawn: npt.NDArray[Any]) -> Int64Array:
     return dealt
 
 
-def drawn_world(release: GroupedRelease, rng: np.random.Generator) -> TransactionTable:
-    """Draw one world of a release, all equally likely; records come slot by slot.
-
-    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"]])
-    >>> release, _ = publish_grouped(table, [0, 0], ["flu"])
-    >>> drawn_world(release, np.random.default_rng(0)).to_rows()
-    [['cream'], ['flu', 'wine']]
-    """
-    if release.whole:
-        dealt = _dealt(release, rng.random(len(release)))
-        slots = np.flatnonzero(dealt >= 0)
-        offsets, items = take_rows(release.part_offsets, release.part_items, dealt[slots])
-        slots = np.repeat(slots, np.diff(offsets))
-    else:
-        slots, items = _scattered(release, rng)
-    width = np.int64(max(len(release.vocabulary), 1))
-    keys = np.concatenate(
-        [
-            np.repeat(np.arange(len(release)), np.diff(release.offsets)) * width + release.items,
-            slots * width + items,
-        ]
-    )
-    keys.sort()
-    return TransactionTable(
-        offsets=np.searchsorted(keys, np.arange(len(release) + 1) * width),
-        items=(keys % width).astype(np.int32),
-        vocabulary=release.vocabulary,
-    )
-
-
 def _scattered(release: GroupedRelease, rng: np.random.Generator) -> tuple[Int64Array, Int32Array]:
     """Return slots and items of a histogram, each item in so many distinct slots of its group."""
     group, counts = release.group_of_part, release.counts
@@ -1006,36 +992,3 @@ def _scattered(release: GroupedRelease, rng: np.random.Generator) -> tuple[Int64
         slots.append(release.starts[group[part]] + chosen)
         items.append(np.full(len(chosen), release.part_items[part]))
     return np.concatenate(slots), np.concatenate(items)
-
-
-def gives(release: GroupedRelease, original: TransactionTable, key: Key) -> bool:
-    """Tell whether `original`, lined up by `key`, could have given a release.
-
-    >>> table = TransactionTable.from_rows([["wine", "flu"], ["cream"]])
-    >>> release, key = publish_grouped(table, [0, 0], ["flu"])
-    >>> gives(release, table, key), gives(release, table, Key(records=[0, 1]))
-    (True, False)
-    """
-    if len(key) != len(release) or len(original) != len(release):
-        return False
-    if not np.array_equal(np.sort(key.records), np.arange(len(original))):
-        return False
-    lined_up = original.take(key.records)
-    known = release.vocabulary
-    number = np.array(
-        [known.number(name) if name in known else -1 for name in original.vocabulary.names],
-        dtype=np.int32,
-    )
-    items = number[lined_up.items]
-    if items.min(initial=0) < 0:
-        return False
-    renamed = TransactionTable(offsets=lined_up.offsets, items=items, vocabulary=known)
-    ordinary, secret = split_rows(renamed, release.is_sensitive)
-    parts, _ = parts_by_group(release.group_of, len(release.sizes), secret, whole=release.whole)
-    given: tuple[npt.NDArray[Any], ...] = (*ordinary, *parts)
-    there: tuple[npt.NDArray[Any], ...] = (
-        release.offsets, release.items,
-        release.part_starts, release.part_offsets, release.part_items, release.counts,
-    )  # fmt: skip
-    compared = zip(given, there, strict=True)
-    return all(np.array_equal(mine, published) for mine, published in compared)

@@ -20,7 +20,7 @@ from setveil.engine import Local
 pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
 
-from setveil.spark import apriori, buckets, disassociate, routing  # noqa: E402
+from setveil.spark import apriori, buckets, disassociate  # noqa: E402
 from setveil.spark.batches import Batch, lists_of  # noqa: E402
 from setveil.spark.generalize import items_in_tree  # noqa: E402
 from setveil.spark.kernels import (  # noqa: E402
@@ -100,7 +100,7 @@ def test_apriori_raises_as_here(cells, drawn, k, m):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(apriori, "CELLS", cells)
         patch.setattr(apriori, "apply_groups", Groups)
-        patch.setattr(apriori, "cut_into_parts", partial(routing.cut_into_parts, most=20))
+        patch.setattr(apriori, "PLACES", 20)
         search = apriori._Search(table=halves, tree=tree, leaf=leaf, k=k)
         raised = search.run(min(m, int(table.lengths.max())))
     assert shorten_log(raised.steps(tree, whole_cost(tree, table.items))) == local.log

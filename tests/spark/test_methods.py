@@ -13,7 +13,7 @@ from setveil.anonymize import AprioriKm, Clump, Coherence, Disassociate, Gather,
 from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError, ReleaseError
 from setveil.measure import ggd
 from setveil.release.store import load_release
-from setveil.spark import DistributedTable, anonymize, apriori, disassociate, routing
+from setveil.spark import DistributedTable, anonymize, apriori, disassociate
 from setveil.spark.publish import save_distributed
 from setveil.spark.stored import open_release
 
@@ -105,7 +105,7 @@ def test_records_without_items(spark):
 
 def test_apriori_decides_as_here(spark, monkeypatch):
     monkeypatch.setattr(apriori, "CELLS", 200)
-    monkeypatch.setattr(apriori, "cut_into_parts", partial(routing.cut_into_parts, most=300))
+    monkeypatch.setattr(apriori, "PLACES", 300)
     table, tree = drawn(150, 14, seed=4)
     method = AprioriKm(k=4, m=3)
     local = method.anonymize(table, taxonomy=tree)

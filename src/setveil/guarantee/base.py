@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from setveil.core.errors import ParameterError
 from setveil.core.notebook import ROWS, html_table
 from setveil.core.params import Share
+from setveil.core.records import Parts, Whole
+from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from setveil.core.table import TransactionTable
-    from setveil.release import Release
+    from setveil.release.base import Release
+
+    Published: TypeAlias = Release | TransactionTable | Parts[Any]
+    """A release, a table, or parts that are releases or tables of some records."""
 
 MOST_WITNESSES = 20
 """How many witnesses a verdict carries."""
@@ -85,7 +89,9 @@ class Guarantee(Protocol):
     One of setveil's own also has a method ``unprotected(shown, longest)``: sentences for the owner
     about what the promise leaves open, given the original items that the release shows and the
     length of the longest published record; and ``by_hand()``: how recipients check the promise in
-    the exported tables (:mod:`setveil.release.export`) without setveil.
+    the exported tables (:mod:`setveil.release.export`) without setveil. It looks at what is
+    published part by part (:mod:`setveil.core.records`), and says so by ``in_parts = True``: only
+    such a guarantee can be checked where the records are distributed.
     """
 
     def check(self, published: Release | TransactionTable) -> Verdict:
@@ -99,6 +105,35 @@ class Guarantee(Protocol):
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values; they are published with the release."""
         ...
+
+
+class CheckedInParts:
+    """A guarantee that looks at one part of what is published after the other."""
+
+    in_parts: ClassVar[bool] = True
+
+
+class HidesAmongK(CheckedInParts):
+    """A guarantee that hides each person among k."""
+
+    k: int
+
+    @property
+    def group_size(self) -> int:
+        """Return the number of people among whom each one is hidden."""
+        return self.k
+
+
+def parts_of(published: Published) -> Parts[Any]:
+    """Return what is published in parts that are tables or releases; in memory it is one.
+
+    >>> table = TransactionTable.from_rows([["flu"]])
+    >>> parts_of(table).sample is table
+    True
+    """
+    if isinstance(published, Parts):
+        return published
+    return Whole(published)
 
 
 def exact_share(name: str, value: object) -> Fraction:

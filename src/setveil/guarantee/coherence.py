@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
 from setveil.core.literature import XU_2008
 from setveil.core.params import count, share
 from setveil.core.registry import register
 from setveil.core.words import share_as_json
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness
+from setveil.guarantee.itemset_search import count_totals, rank_items, search_sets
 from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from setveil.core.table import TransactionTable
-    from setveil.guarantee.shown_items import ShownItems
-    from setveil.release.base import Release
-    from setveil.release.views import PublishedRows
+    from setveil.core.arrays import Int64Array
+    from setveil.guarantee.base import Published
+    from setveil.guarantee.itemset_search import SearchRows
 
 
 @register(
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     bibtex=XU_2008,
 )
 @dataclass(frozen=True, kw_only=True)
-class Coherence:
+class Coherence(HidesAmongK):
     """Every set of at most p public items leads to at least k records and to no sensitive item.
 
     Public is every published item that is not sensitive. A *mole* is a set of one to p public
@@ -104,93 +104,69 @@ class Coherence:
         doc="most places of records that are read before the check gives up",
     )
 
-    def check(self, published: Release | TransactionTable) -> Verdict:
+    def check(self, published: Published) -> Verdict:
         """Look for moles; the witnesses are the smallest, the rarest of them first."""
-        # Here, so that guarantees can be named and built without waiting for numba.
-        from setveil.guarantee.coherence_kernels import (
-            FOUND,
-            SETS,
-            SIZE,
-            STEPS,
-            least_moles,
-        )
-
         found = shown_items(published, self.sensitive)
-        rows, split = found.rows, _Split.of(found)
-        p = min(self.p, split.longest)
-        if p == 0:
+        totals = count_totals(found.parts)
+        secrets = np.array(sorted(set(found.numbers.values())), dtype=np.int64)
+        # Neither is it public what only sensitive items can stand behind.
+        closed = np.array(sorted(found.closed), dtype=np.int64)
+        public = rank_items(totals.supports, np.concatenate([secrets, closed]))
+        if not len(public):
             reason = "no record has a public item, so there is nothing to know"
-            return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
-        most = np.array([s * self.h.numerator // self.h.denominator for s in range(len(rows) + 1)])
-        shown = np.full((MOST_WITNESSES, 3), -1, dtype=np.int64)
-        itemsets = np.full((MOST_WITNESSES, p), -1, dtype=np.int64)
-        state = least_moles(
-            split.public_offsets, split.public, len(split.public_numbers),
-            split.secret_offsets, split.secrets, len(split.secret_numbers),
-            0, len(split.public_numbers),
-            self.k, most.astype(np.int64), p, self.work, shown, itemsets,
-        )  # fmt: skip
-        gave_up = bool(state[STEPS] > self.work)
-        if state[FOUND]:
+            return Verdict(holds=True, exact=True, reason=reason, checked=totals.records)
+        beside = np.full(len(totals.supports), -1, dtype=np.int64)
+        beside[secrets] = np.arange(len(secrets))
+        look = partial(_find_moles, promise=self, n_public=len(public), n_secrets=len(secrets))
+        groups = search_sets(found.parts, public, look, beside=beside)
+        checked = sum(group.sets for group in groups)
+        gave_up = any(group.gave_up for group in groups)
+        least = min((group.size for group in groups if group.number), default=0)
+        if least:
+            same = [group for group in groups if group.number and group.size == least]
+            worst = sorted((mole for group in same for mole in group.worst), key=Mole.rank)
+            names = found.parts.sample.names
             return Verdict(
                 holds=False,
                 exact=True,  # one mole settles it, however many sets were not looked at
-                reason=violation(int(state[FOUND]), int(state[SIZE]), gave_up=gave_up),
-                checked=int(state[SETS]),
-                witnesses=self.witnesses(
-                    rows.names, split.public_numbers, split.secret_numbers, shown, itemsets
+                reason=violation(sum(group.number for group in same), least, gave_up=gave_up),
+                checked=checked,
+                witnesses=tuple(
+                    self._witness(names, public, secrets, mole) for mole in worst[:MOST_WITNESSES]
                 ),
             )
         if found.doubts and self.h < 1:
-            return Verdict(holds=False, exact=False, reason=found.doubt, checked=int(state[SETS]))
-        return self.kept(int(state[SETS]), len(split.secret_numbers), gave_up=gave_up)
-
-    def kept(self, sets: int, secrets: int, *, gave_up: bool) -> Verdict:
-        """Return the verdict where none of so many sets is a mole and so many secrets occur."""
+            return Verdict(holds=False, exact=False, reason=found.doubt, checked=checked)
         reason = (
-            f"none of {sets:,} sets of at most {self.p} public items gives anybody away; "
-            f"{secrets:,} of {len(self.sensitive):,} sensitive items occur"
+            f"none of {checked:,} sets of at most {self.p} public items gives anybody away; "
+            f"{len(secrets):,} of {len(self.sensitive):,} sensitive items occur"
         )
         if gave_up:
             reason = (
                 f"reading {self.work:,} places did not suffice to look at all sets of at most "
-                f"{self.p} public items; none of {sets:,} gives anybody away. Raise work to go on"
+                f"{self.p} public items; none of {checked:,} gives anybody away. Raise work to "
+                "go on"
             )
-        return Verdict(holds=True, exact=not gave_up, reason=reason, checked=sets)
+        return Verdict(holds=True, exact=not gave_up, reason=reason, checked=checked)
 
-    def witnesses(
-        self,
-        names: Sequence[str],
-        public_numbers: Sequence[int],
-        secret_numbers: Sequence[int],
-        shown: Int64Array,
-        itemsets: Int64Array,
-    ) -> tuple[Witness, ...]:
-        """Return moles as the kernel lists them with the names of their items."""
-        found = []
-        for (support, secret, sharing), itemset in zip(
-            shown.tolist(), itemsets.tolist(), strict=True
-        ):
-            if support < 0:
-                break
-            required = [f"at least {self.k}"] if support < self.k else []
-            told = names[secret_numbers[secret]] if sharing > self.h * support else None
-            if told is not None:
-                required.append(
-                    f"at most {share_as_json(self.h)} of them with {told!r}, not {sharing} "
-                    f"of {support}"
-                )
-            numbers = sorted(public_numbers[i] for i in itemset if i >= 0)
-            found.append(
-                Witness(
-                    items=tuple(names[i] for i in numbers),
-                    support=support,
-                    required="; also ".join(required),
-                    consequent=told,
-                    confidence=None if told is None else Fraction(sharing, support),
-                )
+    def _witness(
+        self, names: Sequence[str], public: Int64Array, secrets: Int64Array, mole: Mole
+    ) -> Witness:
+        """Return a mole with the names of its items."""
+        required = [f"at least {self.k}"] if mole.support < self.k else []
+        told = names[secrets[mole.secret]] if mole.sharing > self.h * mole.support else None
+        if told is not None:
+            required.append(
+                f"at most {share_as_json(self.h)} of them with {told!r}, not {mole.sharing} "
+                f"of {mole.support}"
             )
-        return tuple(found)
+        return Witness(
+            items=tuple(names[i] for i in sorted(public[list(mole.itemset)].tolist())),
+            support=mole.support,
+            required="; also ".join(required),
+            consequent=told,
+            confidence=None if told is None else Fraction(mole.sharing, mole.support),
+        )
 
     def describe(self) -> str:
         """Return the promise in one plain sentence.
@@ -215,11 +191,6 @@ class Coherence:
             f"least {self.k}, and of these at most the share {share_as_json(self.h)} may hold the "
             "same sensitive item."
         )
-
-    @property
-    def group_size(self) -> int:
-        """Return the number of people among whom each one is hidden."""
-        return self.k
 
     def unprotected(
         self,
@@ -258,47 +229,58 @@ class Coherence:
         }
 
 
-@dataclass(frozen=True)
-class _Split:
-    """The public and the sensitive part of each record, with numbers of their own."""
+class Mole(NamedTuple):
+    """A set of public items that tells too much, by ranks.
 
-    public_offsets: Int64Array
-    public: Int32Array
-    public_numbers: list[int]  # the published item behind each; the rarest first
-    secret_offsets: Int64Array
-    secrets: Int32Array
-    secret_numbers: list[int]
+    Of the `support` records that hold it, `sharing` hold the most frequent secret.
+    """
 
-    @classmethod
-    def of(cls, found: ShownItems) -> _Split:
-        rows = found.rows
-        supports = rows.supports()
-        secret = np.array(sorted(set(found.numbers.values())), dtype=np.int64)
-        is_secret = np.zeros(len(supports), dtype=bool)
-        # Neither is it public what only sensitive items can stand behind.
-        is_secret[[*secret.tolist(), *found.closed]] = True
-        # Sets that begin with a rare item have few records: the search stays small.
-        public = np.argsort(supports, kind="stable")
-        public = public[(supports[public] > 0) & ~is_secret[public]]
-        return cls(
-            *_renumbered(rows, public), public.tolist(), *_renumbered(rows, secret), secret.tolist()
+    support: int
+    secret: int
+    sharing: int
+    itemset: tuple[int, ...]
+
+    def rank(self) -> tuple[int, int, tuple[int, ...]]:
+        """Return what sorts moles: the rarest first, then the most certain."""
+        return self.support, -self.sharing, self.itemset
+
+
+class Moles(NamedTuple):
+    """The moles of the least size in a group, and how far it was searched."""
+
+    size: int
+    number: int
+    sets: int
+    gave_up: bool
+    worst: list[Mole]
+
+
+def _find_moles(
+    rows: SearchRows, roots: tuple[int, int], promise: Coherence, n_public: int, n_secrets: int
+) -> Moles:
+    """Look for moles that begin with one of a range of ranks."""
+    # Here, so that guarantees can be named and built without waiting for numba.
+    from setveil.guarantee.coherence_kernels import FOUND, SETS, SIZE, STEPS, least_moles
+
+    share = promise.h
+    p = min(promise.p, int(np.diff(rows.offsets).max()))
+    most = [s * share.numerator // share.denominator for s in range(len(rows.offsets))]
+    shown = np.full((MOST_WITNESSES, 3), -1, dtype=np.int64)
+    itemsets = np.full((MOST_WITNESSES, p), -1, dtype=np.int64)
+    state = least_moles(
+        rows.offsets, rows.items, n_public, rows.beside_offsets, rows.beside, n_secrets,
+        *roots, promise.k, np.array(most, dtype=np.int64), p, promise.work, shown, itemsets,
+    )  # fmt: skip
+    size = int(state[SIZE])
+    worst = [
+        Mole(support, secret, sharing, tuple(itemset[:size]))
+        for (support, secret, sharing), itemset in zip(
+            shown.tolist(), itemsets.tolist(), strict=True
         )
-
-    @property
-    def longest(self) -> int:
-        return int(np.diff(self.public_offsets).max(initial=0))
-
-
-def _renumbered(rows: PublishedRows, numbers: Int64Array) -> tuple[Int64Array, Int32Array]:
-    """Return the rows with these items only, numbered by their places and sorted."""
-    place = np.full(len(rows.names), -1, dtype=np.int64)
-    place[numbers] = np.arange(len(numbers))
-    own = place[rows.items]
-    width = np.int64(max(len(numbers), 1))
-    record = np.repeat(np.arange(len(rows), dtype=np.int64), rows.lengths)
-    keys = np.sort(record[own >= 0] * width + own[own >= 0])
-    offsets = kept_offsets(rows.offsets, own >= 0)
-    return offsets.astype(np.int64), (keys % width).astype(np.int32)
+        if support >= 0
+    ]
+    gave_up = bool(state[STEPS] > promise.work)
+    return Moles(size, int(state[FOUND]), int(state[SETS]), gave_up, worst)
 
 
 def violation(number: int, size: int, *, gave_up: bool) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +16,7 @@ from setveil.core.literature import TERROVITIS_2012
 from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness, parts_of
 from setveil.guarantee.certain_links import Holdings
 from setveil.guarantee.joint_clusters import Narrowed, narrowed_joint
 from setveil.guarantee.km_anonymity import KmAnonymity
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.guarantee.base import Published
     from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -37,6 +41,81 @@ PIECES = (
 """What no promise about pieces of records covers."""
 
 
+WHERE = re.compile(r"clusters? \d+( to \d+)?")
+"""How a reason or a witness names clusters by their numbers."""
+
+
+@dataclass(frozen=True)
+class ClusterFindings:
+    """What is known of some clusters: the worst verdict, and what is counted in all of them.
+
+    Parameters
+    ----------
+    verdict
+        Of several parts that of the worst, with the witnesses of all that break the promise.
+    clusters, giving, covers
+        How many clusters there are, how many give away what all their records hold, and how many
+        items these are.
+    """
+
+    verdict: Verdict
+    clusters: int = 0
+    giving: int = 0
+    covers: int = 0
+
+    def merged(self, other: ClusterFindings) -> ClusterFindings:
+        """Return what is known of both."""
+        worse, better = sorted((self.verdict, other.verdict), key=_badness)
+        verdict = replace(worse, checked=worse.checked + better.checked)
+        if not (worse.holds or better.holds):
+            both = sorted((*worse.witnesses, *better.witnesses), key=lambda w: (w.support, w.items))
+            verdict = replace(verdict, witnesses=tuple(both[:MOST_WITNESSES]))
+        return ClusterFindings(
+            verdict,
+            self.clusters + other.clusters,
+            self.giving + other.giving,
+            self.covers + other.covers,
+        )
+
+
+def _badness(verdict: Verdict) -> tuple[bool, bool, str]:
+    """Return what sorts verdicts: certainly violated, perhaps violated, perhaps kept, kept."""
+    return verdict.holds, verdict.exact == verdict.holds, verdict.reason
+
+
+class ChunkPromise(HidesAmongK):
+    """A promise about records cut into chunks, which is judged cluster by cluster."""
+
+    def check(self, published: Published) -> Verdict:
+        """Decide from the clusters and chunks alone; witnesses are what breaks the promise.
+
+        Some clusters are looked at after the others, which takes little memory; only where one
+        does not keep the promise all are looked at together. Clusters that lie in several parts
+        have no numbers, and where they break the promise the reason tells about one part.
+        """
+        parts = parts_of(published).map(chunks_of)
+        here = parts.room is None
+        nothing = ClusterFindings(Verdict(holds=True, exact=True, reason="", checked=0))
+        found = parts.fold(partial(self.examine, whole=here), ClusterFindings.merged, nothing)
+        verdict = found.verdict
+        if verdict.holds and verdict.exact:
+            return replace(verdict, reason=self.kept(found.clusters, found.giving, found.covers))
+        if here:
+            return verdict
+        witnesses = tuple(
+            replace(w, required=WHERE.sub("its cluster", w.required)) for w in verdict.witnesses
+        )
+        return replace(verdict, reason=f"in a part of them, {verdict.reason}", witnesses=witnesses)
+
+    @abstractmethod
+    def examine(self, release: DisassociatedRelease, *, whole: bool) -> ClusterFindings:
+        """Judge some clusters, or the `whole` release; what is kept need not be said."""
+
+    @abstractmethod
+    def kept(self, clusters: int, giving: int, covers: int) -> str:
+        """Say that it holds, and in how many clusters all records are known to hold something."""
+
+
 @register(
     "guarantee",
     "disassociated",
@@ -44,7 +123,7 @@ PIECES = (
     bibtex=TERROVITIS_2012,
 )
 @dataclass(frozen=True, kw_only=True)
-class Disassociated:
+class Disassociated(ChunkPromise):
     """Any at most m items of a person stand together in k records of some original, or in none.
 
     A disassociated release allows many originals. The promise: for every set of at most m items
@@ -109,23 +188,18 @@ class Disassociated:
         1_000_000, doc="most itemsets of a joint cluster that are looked at one by one"
     )
 
-    def check(self, published: Release | TransactionTable) -> Verdict:
-        """Decide from the clusters and chunks alone; witnesses are sets that break the promise.
-
-        Some clusters are looked at after the others, which takes little memory; only where one
-        does not keep the promise all are looked at together.
-        """
-        release = chunks_of(published)
-        found = np.zeros(3, dtype=np.int64)
-        checked = 0
+    def examine(self, release: DisassociatedRelease, *, whole: bool = True) -> ClusterFindings:
+        """Judge some clusters; witnesses are sets that break the promise."""
+        found, checked = np.zeros(3, dtype=np.int64), 0
         for first, part in release.parts():
-            whole = release if first == 0 and len(part.sizes) == len(release.sizes) else part
-            verdict = self._check(whole)
+            some = release if first == 0 and len(part.sizes) == len(release.sizes) else part
+            verdict = self._check(some)
             if not (verdict.holds and verdict.exact):
-                return verdict if whole is release else self._check(release)
+                return ClusterFindings(verdict if some is release else self._check(release))
             checked += verdict.checked
-            found += universals(whole)
-        return Verdict(holds=True, exact=True, reason=self.kept(*found.tolist()), checked=checked)
+            found += universals(some)
+        kept = Verdict(holds=True, exact=True, reason="", checked=checked)
+        return ClusterFindings(kept, *found.tolist())
 
     def _check(self, release: DisassociatedRelease) -> Verdict:
         """Decide for all clusters at once; where the promise is kept, without saying how."""
@@ -252,11 +326,6 @@ class Disassociated:
             f"{self.k}. This count is only part of the check: setveil verify also checks that rows "
             "of different chunks cannot be joined."
         )
-
-    @property
-    def group_size(self) -> int:
-        """Return the number of people among whom each one is hidden."""
-        return self.k
 
     def unprotected(
         self,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from heapq import nsmallest
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -14,11 +16,13 @@ from setveil.core.literature import HE_2009, SWEENEY_2002
 from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Iterator
 
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.guarantee.base import Published
     from setveil.release.base import Release
 
 KEY = np.dtype(">i4")
@@ -31,7 +35,7 @@ KEY = np.dtype(">i4")
     bibtex=SWEENEY_2002 + HE_2009,
 )
 @dataclass(frozen=True, kw_only=True)
-class KAnonymity:
+class KAnonymity(HidesAmongK):
     """Every published record occurs at least k times.
 
     However many items of a person are known, the published records that could be theirs then
@@ -56,35 +60,27 @@ class KAnonymity:
 
     k: int = count(5, doc="least number of equal records")
 
-    def check(self, published: Release | TransactionTable) -> Verdict:
-        """Count the equal records of `published`; witnesses are the rare ones, rarest first."""
-        counts, shown = _count_rows(published)
-        rare = [row for row, count in counts.items() if count < self.k]
-        # Ties by content, so that the verdict does not depend on the order of the records.
-        worst = nsmallest(MOST_WITNESSES, rare, key=lambda row: (counts[row], row))
-        return self.verdict(
-            records=counts.total(),
-            distinct=len(counts),
-            rare=len(rare),
-            least=min(counts.values(), default=0),
-            worst=[(shown(row), counts[row]) for row in worst],
-        )
+    def check(self, published: Published) -> Verdict:
+        """Count the equal records of `published`; witnesses are the rare ones, rarest first.
 
-    def verdict(
-        self,
-        *,
-        records: int,
-        distinct: int,
-        rare: int,
-        least: int,
-        worst: Iterable[tuple[tuple[str, ...], int]],
-    ) -> Verdict:
-        """Return the verdict on counted records: how many are distinct, and of these rare."""
+        Equal records meet in one group, chosen by their content.
+        """
+        parts = parts_of(published).map(_rows_with_repeats)
+        groups = parts.regroup(
+            partial(_count_equal, groups=parts.spread), partial(_judge_group, k=self.k)
+        )
+        records = sum(group.records for group in groups)
+        distinct = sum(group.distinct for group in groups)
+        rare = sum(group.rare for group in groups)
+        least = min((group.least for group in groups if group.distinct), default=0)
         if not rare:
             reason = f"each of {distinct:,} distinct records occurs at least {least:,} times"
             if not records:
                 reason = "there are no records, so none is rare"
             return Verdict(holds=True, exact=True, reason=reason, checked=records)
+        names = parts.sample[2]
+        # Ties by content, so that the verdict does not depend on the order of the records.
+        worst = nsmallest(MOST_WITNESSES, (row for group in groups for row in group.worst))
         return Verdict(
             holds=False,
             exact=True,
@@ -92,8 +88,12 @@ class KAnonymity:
             f"{self.k} times, the rarest {least} time{'s' if least > 1 else ''}",
             checked=records,
             witnesses=tuple(
-                Witness(items=items, support=support, required=f"at least {self.k}")
-                for items, support in worst
+                Witness(
+                    items=tuple(names[i] for i in np.frombuffer(row, dtype=KEY).tolist()),
+                    support=support,
+                    required=f"at least {self.k}",
+                )
+                for support, row in worst
             ),
         )
 
@@ -111,11 +111,6 @@ class KAnonymity:
             "Write down the items of each record of the table records, and count how often each "
             f"list occurs. No list may occur fewer than {self.k} times."
         )
-
-    @property
-    def group_size(self) -> int:
-        """Return the number of people among whom each one is hidden."""
-        return self.k
 
     def unprotected(
         self,
@@ -140,19 +135,52 @@ class KAnonymity:
         return {"k": self.k}
 
 
-def _count_rows(
+class EqualRecords(NamedTuple):
+    """How many records a group holds, how many distinct and rare ones, and the rarest of these."""
+
+    records: int
+    distinct: int
+    rare: int
+    least: int
+    worst: list[tuple[int, bytes]]
+
+
+def _rows_with_repeats(
     published: Release | TransactionTable,
-) -> tuple[Counter[bytes], Callable[[bytes], tuple[str, ...]]]:
-    """Count equal records; the second result turns a counted record into names."""
+) -> tuple[Int64Array, Int32Array, tuple[str, ...]]:
+    """Return compressed rows, and what their numbers stand for."""
     if isinstance(published, TransactionTable):
-        offsets, numbers, names = published.offsets, published.items, published.vocabulary.names
-    else:
-        offsets, numbers, names = published.rows_with_repeats()
+        return published.offsets, published.items, published.vocabulary.names
+    return published.rows_with_repeats()
+
+
+def _count_equal(
+    rows: tuple[Int64Array, Int32Array, tuple[str, ...]], groups: int
+) -> Iterator[tuple[int, Counter[bytes]]]:
+    """Yield for each group the equal records that belong to it."""
+    offsets, numbers, _ = rows
     # Big-endian, so that bytes sort as the numbers do.
     raw = numbers.astype(KEY).tobytes()
     bounds = (offsets * KEY.itemsize).tolist()
+    counts = Counter(raw[start:end] for start, end in pairwise(bounds))
+    if groups == 1:
+        yield 0, counts
+        return
+    split: dict[int, Counter[bytes]] = {}
+    for row, copies in counts.items():
+        split.setdefault(crc32(row) % groups, Counter())[row] = copies
+    yield from split.items()
 
-    def shown(row: bytes) -> tuple[str, ...]:
-        return tuple(names[i] for i in np.frombuffer(row, dtype=KEY).tolist())
 
-    return Counter(raw[start:end] for start, end in pairwise(bounds)), shown
+def _judge_group(number: int, pieces: list[Counter[bytes]], k: int) -> EqualRecords:
+    counts = pieces[0]
+    for piece in pieces[1:]:
+        counts.update(piece)
+    rare = [(copies, row) for row, copies in counts.items() if copies < k]
+    return EqualRecords(
+        records=counts.total(),
+        distinct=len(counts),
+        rare=len(rare),
+        least=min(counts.values(), default=0),
+        worst=nsmallest(MOST_WITNESSES, rare),
+    )

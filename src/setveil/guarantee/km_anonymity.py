@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, neighbour_order, offsets_of
 from setveil.core.literature import TERROVITIS_2008
 from setveil.core.params import count
+from setveil.core.records import Whole
 from setveil.core.registry import register
 from setveil.core.table import canonical_order, take_rows
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness, parts_of
+from setveil.guarantee.itemset_search import count_totals, rank_items, search_sets
 from setveil.release.views import published_rows
 
 if TYPE_CHECKING:
@@ -21,8 +24,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.table import TransactionTable
-    from setveil.release.base import Release
+    from setveil.core.records import Parts
+    from setveil.guarantee.base import Published
+    from setveil.guarantee.itemset_search import SearchRows
     from setveil.release.views import PublishedRows
 
 BATCH = 10_000_000
@@ -54,7 +58,7 @@ CERTAIN = 2
     bibtex=TERROVITIS_2008,
 )
 @dataclass(frozen=True, kw_only=True)
-class KmAnonymity:
+class KmAnonymity(HidesAmongK):
     """Every set of at most m published items that occurs at all occurs in at least k records.
 
     Whoever knows up to m items of a person then finds no record that fits, or at least k. Sizes
@@ -103,56 +107,62 @@ class KmAnonymity:
         doc="most places of records that are read before the check gives up",
     )
 
-    def check(self, published: Release | TransactionTable) -> Verdict:
+    def check(self, published: Published) -> Verdict:
         """Count sets of items of `published`; witnesses are the smallest that are too rare."""
-        return self.check_rows(published_rows(published))
+        return self._check_parts(parts_of(published).map(published_rows))
 
     def check_rows(self, rows: PublishedRows) -> Verdict:
         """Count sets of items of rows that are given as numbers."""
-        if not len(rows.items):
+        return self._check_parts(Whole(rows))
+
+    def _check_parts(self, parts: Parts[PublishedRows]) -> Verdict:
+        names, totals = parts.sample.names, count_totals(parts)
+        ranked = rank_items(totals.supports)
+        if not len(ranked):
             reason = "no record has an item, so no itemset is rare"
-            return Verdict(holds=True, exact=True, reason=reason, checked=len(rows))
-        ranked = Ranked.of(rows)
-        if ranked.supports.min() < self.k:
-            rare = np.flatnonzero(ranked.supports < self.k)
+            return Verdict(holds=True, exact=True, reason=reason, checked=totals.records)
+        supports = totals.supports[ranked]
+        if supports[0] < self.k:
+            rare = np.flatnonzero(supports < self.k)
             shown = rare[:MOST_WITNESSES]
-            found = Rare(len(rare), ranked.supports[shown], shown[:, None], len(ranked.supports))
-            return self.violated(rows.names, ranked.numbers, found, stopped=False)
-        return self._check_sets(rows, ranked)
-
-    def _check_sets(self, rows: PublishedRows, ranked: Ranked) -> Verdict:
-        """Check sets of two and more items, where no single item is rare."""
+            found = Rare(len(rare), supports[shown], shown[:, None], len(supports))
+            return self._violated(names, ranked, found, stopped=False)
         # With k = 1 nothing that occurs is rare.
-        most = min(self.m, int(rows.lengths.max())) if self.k > 1 else 1
-        ahead = places_ahead(ranked, most, self.k)
-        largest = self.largest_counted(ahead, most)
-        fewer = without_twins(rows, ranked) if sum(ahead) > self.work / SOON else None
-        if fewer is not None:
-            # Items that the same records hold are as good as one for the smallest rare sets.
-            verdict = self.check_rows(fewer)
-            if verdict.holds and verdict.exact:
-                return self.kept(len(ranked.supports), len(rows), verdict.checked)
-            if verdict.holds or largest < most:
-                return verdict if verdict.holds else _at_least(verdict)
-        counted = self._count(rows, ranked, largest)
-        if largest == most or not (counted.holds and counted.exact):
-            return counted
-        return self._search(rows, ranked, most, ahead, counted.checked)
+        most = min(self.m, totals.longest) if self.k > 1 else 1
+        searched: list[Searched] = []
+        if most > 1:
+            count = partial(_search_rows, promise=self, most=most, n_ranks=len(ranked))
+            searched = search_sets(parts, ranked, count)
+        return self._conclude(names, ranked, totals.records, searched)
 
-    def _search(
-        self,
-        rows: PublishedRows,
-        ranked: Ranked,
-        most: int,
-        ahead: Sequence[float],
-        checked: int,
+    def _conclude(
+        self, names: Sequence[str], ranked: Int64Array, records: int, searched: list[Searched]
     ) -> Verdict:
-        """Look for a rare set larger than those that were counted, where these keep the promise."""
-        largest = self.largest_counted(ahead, most)
-        found = quick_search(ranked, most, self.k)
-        if found is not None:
-            return self._met(rows.names, ranked.numbers, found, largest)
-        return self._too_many(largest + 1, ahead, checked)
+        """Return the verdict on all groups of a search; no single item is rare."""
+        counted = [size for group in searched for size in group.sizes]
+        checked = len(ranked) + sum(size.found.checked for size in counted)
+        checked -= sum(group.twins for group in searched)
+        least = min((size.size for size in counted if size.found.number), default=None)
+        met = [group.met for group in searched if group.met is not None]
+        verdict = None
+        if least is not None:
+            found = merge_rare([size.found for size in counted if size.size == least])
+            stopped = any(not size.done and size.size <= least for size in counted)
+            stopped = stopped or any(group.counted < least for group in searched)
+            verdict = self._violated(names, ranked, found, stopped=stopped)
+        elif met:
+            best = min(met, key=lambda found: (found.itemsets.shape[1], found.supports[0]))
+            verdict = self._met(names, ranked, best, min(group.counted for group in searched))
+        if verdict is not None:
+            return _at_least(verdict) if any(g.without_twins for g in searched) else verdict
+        open_sizes = [size.size for size in counted if not size.done]
+        if open_sizes:
+            return self._undecided(min(open_sizes), checked)
+        given_up = [group for group in searched if group.ahead]
+        if given_up:
+            first = min(given_up, key=lambda group: group.counted)
+            return self._too_many(first.counted + 1, first.ahead, checked)
+        return self._kept(len(ranked), records, checked)
 
     def largest_counted(self, ahead: Sequence[float], most: int) -> int:
         """Return up to which size sets are counted, from estimates for each size from 2 on.
@@ -166,20 +176,6 @@ class KmAnonymity:
         if sum(ahead) <= CERTAIN * self.work:
             return most
         return 1 + int(np.searchsorted(np.cumsum(ahead), self.work / SOON, side="right"))
-
-    def _count(self, rows: PublishedRows, ranked: Ranked, most: int) -> Verdict:
-        """Count the sets of 2 to `most` items, one size after the other."""
-        steps, checked = 0, len(ranked.supports)
-        for size in range(2, most + 1):
-            found, steps, done = count_rare(ranked, size, self.k, steps=steps, work=self.work)
-            checked += found.checked
-            if found.number:
-                return self.violated(rows.names, ranked.numbers, found, stopped=not done)
-            if not done:
-                return self.undecided(size, checked)
-            if not found.checked:
-                break  # all of these sets have the records of a smaller one; so have larger ones
-        return self.kept(len(ranked.supports), len(rows), checked)
 
     def _too_many(self, size: int, ahead: Sequence[float], checked: int) -> Verdict:
         """Return the verdict where the sets from a size on are too many to be counted."""
@@ -200,7 +196,7 @@ class KmAnonymity:
 
     def _met(self, names: Sequence[str], numbers: Int64Array, found: Rare, counted: int) -> Verdict:
         """Return the verdict where a quick search met a rare set larger than those counted."""
-        verdict = self.violated(names, numbers, found, stopped=True)
+        verdict = self._violated(names, numbers, found, stopped=True)
         size = found.itemsets.shape[1]
         smaller = f"sets of at most {counted} items" if counted > 1 else "single items"
         return replace(
@@ -210,7 +206,7 @@ class KmAnonymity:
             "many sets to count them all)",
         )
 
-    def kept(self, n_items: int, records: int, checked: int) -> Verdict:
+    def _kept(self, n_items: int, records: int, checked: int) -> Verdict:
         """Return the verdict where no set is rare."""
         reason = (
             f"every set of at most {self.m} of {n_items:,} published items that "
@@ -218,7 +214,7 @@ class KmAnonymity:
         )
         return Verdict(holds=True, exact=True, reason=reason, checked=checked)
 
-    def undecided(self, size: int, checked: int) -> Verdict:
+    def _undecided(self, size: int, checked: int) -> Verdict:
         """Return the verdict where the search was given up within sets of this size."""
         return Verdict(
             holds=True,
@@ -230,7 +226,7 @@ class KmAnonymity:
             checked=checked,
         )
 
-    def violated(
+    def _violated(
         self, names: Sequence[str], numbers: Int64Array, found: Rare, *, stopped: bool
     ) -> Verdict:
         """Return the verdict where sets are rare; `numbers` are the items behind the ranks."""
@@ -282,11 +278,6 @@ class KmAnonymity:
             f"all of it. No count may be below {self.k}."
         )
 
-    @property
-    def group_size(self) -> int:
-        """Return the number of people among whom each one is hidden."""
-        return self.k
-
     def unprotected(
         self,
         shown: Collection[str] = (),
@@ -323,11 +314,71 @@ class Rare:
     checked: int
 
 
+def merge_rare(found: Sequence[Rare]) -> Rare:
+    """Return what was found of one size in all groups of a search.
+
+    >>> one = Rare(1, np.array([2]), np.array([[1, 2]]), 5)
+    >>> merge_rare([one, Rare(1, np.array([1]), np.array([[0, 3]]), 4)]).itemsets.tolist()
+    [[0, 3], [1, 2]]
+    """
+    if len(found) == 1:
+        return found[0]
+    supports = np.concatenate([each.supports for each in found])
+    itemsets = np.concatenate([each.itemsets for each in found])
+    order = np.lexsort((*itemsets.T[::-1], supports))[:MOST_WITNESSES]
+    return Rare(
+        sum(each.number for each in found),
+        supports[order],
+        itemsets[order],
+        sum(each.checked for each in found),
+    )
+
+
+class CountedSize(NamedTuple):
+    """What was found among the sets of one size, and whether all of them were counted."""
+
+    size: int
+    found: Rare
+    done: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """What was found in one group of a search.
+
+    Parameters
+    ----------
+    sizes
+        What was counted, one size after the other; the last is the first with rare sets.
+    counted
+        Up to which size sets were to be counted.
+    ahead
+        Where larger sets were not counted, how many places each size would have taken.
+    met
+        A larger rare set that a quick search met.
+    twins
+        How many items were passed over since the same records hold another one.
+    without_twins
+        Whether there are rare sets, but those with such items were not counted.
+    """
+
+    sizes: tuple[CountedSize, ...]
+    counted: int
+    ahead: Sequence[float] = ()
+    met: Rare | None = None
+    twins: int = 0
+    without_twins: bool = False
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a rare set was found."""
+        return self.met is not None or any(size.found.number for size in self.sizes)
+
+
 @dataclass(frozen=True)
 class Ranked:
-    """Records whose items are numbered from the rarest up, as the kernel wants them."""
+    """Records whose items are ranks, the rarest first, as the kernel wants them."""
 
-    numbers: Int64Array  # the published item behind each rank
     supports: Int64Array  # by rank
     items: Int32Array
     ends: Int64Array
@@ -335,25 +386,75 @@ class Ranked:
     occurrences: Int64Array
 
     @classmethod
-    def of(cls, rows: PublishedRows) -> Ranked:
-        """Rank the items of published records."""
-        supports = rows.supports()
-        numbers = np.argsort(supports, kind="stable")
-        numbers = numbers[np.searchsorted(supports[numbers], 0, side="right") :]
-        rank = np.full(len(supports), -1, dtype=np.int64)
-        rank[numbers] = np.arange(len(numbers))
-        width = np.int64(len(numbers))
-        keys = np.repeat(np.arange(len(rows)) * width, rows.lengths) + rank[rows.items]
-        keys.sort()
-        items = (keys % width).astype(np.int32)
+    def of(cls, offsets: Int64Array, items: Int32Array, n_ranks: int) -> Ranked:
+        """Find the places of each rank; rows are ascending."""
+        supports = np.bincount(items, minlength=n_ranks)
         return cls(
-            numbers=numbers,
-            supports=supports[numbers],
+            supports=supports,
             items=items,
-            ends=np.repeat(rows.offsets[1:], rows.lengths),
-            occurrence_offsets=offsets_of(supports[numbers]),
+            ends=np.repeat(offsets[1:], np.diff(offsets)),
+            occurrence_offsets=offsets_of(supports),
             occurrences=np.argsort(items, kind="stable"),
         )
+
+    @property
+    def row_offsets(self) -> Int64Array:
+        """Where the records that hold something begin and end."""
+        return np.flatnonzero(np.diff(self.ends, prepend=-1, append=-1))
+
+
+def _search_rows(
+    rows: SearchRows, roots: tuple[int, int], promise: KmAnonymity, most: int, n_ranks: int
+) -> Searched:
+    return search_group(Ranked.of(rows.offsets, rows.items, n_ranks), roots, promise, most)
+
+
+def search_group(
+    ranked: Ranked, roots: tuple[int, int], promise: KmAnonymity, most: int
+) -> Searched:
+    """Look for rare sets of 2 to `most` items that begin with one of a range of ranks."""
+    ahead = places_ahead(ranked, most, promise.k, roots)
+    largest = promise.largest_counted(ahead, most)
+    fewer = without_twins(ranked) if sum(ahead) > promise.work / SOON else None
+    if fewer is not None:
+        # Items that the same records hold are as good as one for the smallest rare sets.
+        searched = _search_fewer(fewer, roots, promise, most)
+        if not searched.is_broken or largest < most:
+            return replace(searched, without_twins=searched.is_broken)
+    sizes: list[CountedSize] = []
+    steps = 0
+    for size in range(2, largest + 1):
+        found, steps, done = count_rare(
+            ranked, size, promise.k, steps=steps, work=promise.work, roots=roots
+        )
+        sizes.append(CountedSize(size, found, done))
+        # Sets of which none is counted have the records of a smaller one; so have larger ones.
+        if found.number or not done or not found.checked:
+            break
+    searched = Searched(sizes=tuple(sizes), counted=largest)
+    if largest == most or searched.is_broken or not all(size.done for size in sizes):
+        return searched
+    return replace(searched, ahead=ahead, met=quick_search(ranked, most, promise.k, roots))
+
+
+def _search_fewer(
+    fewer: Twinless, roots: tuple[int, int], promise: KmAnonymity, most: int
+) -> Searched:
+    """Search where no two items are held by the same records; tell it in the ranks of all."""
+    kept = fewer.kept
+    first, until = np.searchsorted(kept, roots).tolist()
+    most = min(most, int(np.diff(fewer.ranked.row_offsets).max()))
+    searched = search_group(fewer.ranked, (first, until), promise, most)
+
+    def with_all_ranks(found: Rare) -> Rare:
+        return replace(found, itemsets=kept[found.itemsets])
+
+    return replace(
+        searched,
+        sizes=tuple(size._replace(found=with_all_ranks(size.found)) for size in searched.sizes),
+        met=None if searched.met is None else with_all_ranks(searched.met),
+        twins=searched.twins + fewer.twins,
+    )
 
 
 def count_rare(
@@ -402,14 +503,12 @@ def places_ahead(
     The list is empty where they are certainly few: counting then takes no longer than asking. The
     estimate follows a few random paths of the search; it depends on the records alone.
 
-    >>> from setveil import TransactionTable
-    >>> rows = published_rows(TransactionTable.from_rows([["a", "b"], ["a", "c"], ["a", "d"]]))
-    >>> places_ahead(Ranked.of(rows), 2, 1)
+    >>> ranked = Ranked.of(np.array([0, 2, 4, 6]), np.array([0, 3, 1, 3, 2, 3], np.int32), 4)
+    >>> places_ahead(ranked, 2, 1)
     []
     """
     first, until = roots or (0, len(ranked.supports))
-    ends = np.flatnonzero(np.diff(ranked.ends, prepend=-1, append=-1))
-    lengths, records = np.unique(np.diff(ends), return_counts=True)
+    lengths, records = np.unique(np.diff(ranked.row_offsets), return_counts=True)
     # A record of n items has C(n, i) sets of i items; behind each stand at most n places.
     bound = records * lengths.astype(float)
     total = 0.0
@@ -438,48 +537,66 @@ def _probed(ranked: Ranked, most: int, k: int, first: int, until: int) -> list[f
     return [float(level) / done for level in levels]
 
 
-def quick_search(ranked: Ranked, most: int, k: int) -> Rare | None:
+def quick_search(
+    ranked: Ranked, most: int, k: int, roots: tuple[int, int] | None = None
+) -> Rare | None:
     """Look for a rare set of at most `most` items: always on with the rarest extension.
 
-    >>> from setveil import TransactionTable
-    >>> rows = published_rows(TransactionTable.from_rows([["a", "b"], ["a", "b"], ["a"], ["b"]]))
-    >>> found = quick_search(Ranked.of(rows), 2, 3)
+    >>> ranked = Ranked.of(np.array([0, 2, 4, 5, 6]), np.array([0, 1, 0, 1, 0, 1], np.int32), 2)
+    >>> found = quick_search(ranked, 2, 3)
     >>> found.supports.tolist(), found.itemsets.tolist()
     ([2], [[0, 1]])
     """
     from setveil.guarantee.km_kernels import probe_itemsets
 
-    roots = np.arange(min(len(ranked.supports), SEARCHES))
+    first, until = roots or (0, len(ranked.supports))
+    starts = np.arange(first, min(until, first + SEARCHES))
     rarest = np.full(most, -1, dtype=np.int32)
     _, support = probe_itemsets(
-        ranked.items, ranked.ends, ranked.occurrence_offsets, ranked.occurrences, roots,
-        np.ones(len(roots)), np.zeros((len(roots), 0)), k, FEW, np.zeros(most - 1), rarest,
+        ranked.items, ranked.ends, ranked.occurrence_offsets, ranked.occurrences, starts,
+        np.ones(len(starts)), np.zeros((len(starts), 0)), k, FEW, np.zeros(most - 1), rarest,
     )  # fmt: skip
     if support < 0:
         return None
     return Rare(1, np.array([support]), rarest[None, rarest >= 0], 1)
 
 
-def without_twins(rows: PublishedRows, ranked: Ranked) -> PublishedRows | None:
-    """Return the rows with one of all items that the same records hold; None if all differ.
+class Twinless(NamedTuple):
+    """Records with only one of all ranks that the same records hold.
 
-    >>> from setveil import TransactionTable
-    >>> rows = published_rows(TransactionTable.from_rows([["a", "b", "c"], ["a", "b"]]))
-    >>> fewer = without_twins(rows, Ranked.of(rows))
-    >>> [fewer.names[i] for i in fewer.items.tolist()]
-    ['a', 'c', 'a']
+    `kept` are the ranks that are left; in `ranked` they go by their places there. `twins` tells
+    how many are not.
     """
-    record = np.repeat(np.arange(len(rows), dtype=np.int32), rows.lengths)
+
+    kept: Int64Array
+    ranked: Ranked
+    twins: int
+
+
+def without_twins(ranked: Ranked) -> Twinless | None:
+    """Leave out all but the first of ranks that the same records hold; None if all differ.
+
+    >>> fewer = without_twins(
+    ...     Ranked.of(np.array([0, 3, 5]), np.array([0, 1, 2, 1, 2], np.int32), 3))
+    >>> fewer.kept.tolist(), fewer.ranked.items.tolist(), fewer.twins
+    ([0, 1], [0, 1, 1], 1)
+    """
+    offsets = ranked.row_offsets
+    record = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
     held = record[ranked.occurrences]
-    order = canonical_order(ranked.occurrence_offsets, held)
-    same = neighbour_order(*take_rows(ranked.occurrence_offsets, held, order)) == 0
+    present = np.flatnonzero(ranked.supports)
+    starts = offsets_of(ranked.supports[present])
+    order = canonical_order(starts, held)
+    same = neighbour_order(*take_rows(starts, held, order)) == 0
     if not same.any():
         return None
-    keep = np.ones(len(rows.names), dtype=bool)
-    keep[ranked.numbers[order[1:][same]]] = False
-    left = keep[rows.items]
-    offsets = kept_offsets(rows.offsets, left)
-    return replace(rows, offsets=offsets, items=rows.items[left])
+    keep = ranked.supports > 0
+    keep[present[order[1:][same]]] = False
+    left = keep[ranked.items]
+    place = (np.cumsum(keep) - 1).astype(np.int32)
+    kept = np.flatnonzero(keep)
+    rows = kept_offsets(offsets, left), place[ranked.items[left]]
+    return Twinless(kept, Ranked.of(*rows, len(kept)), len(present) - len(kept))
 
 
 def _places_behind(ranked: Ranked) -> Int64Array:

@@ -13,7 +13,7 @@ from setveil.core.literature import GHINITA_2008
 from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, CheckedInParts, Verdict, Witness, parts_of
 from setveil.guarantee.naming import items
 from setveil.release.grouped import fair_deal
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from setveil.core.arrays import Int32Array, Int64Array
-    from setveil.release.base import Release
+    from setveil.guarantee.base import Published
     from setveil.release.grouped import GroupedRelease
 
 LARGEST = 2**62
@@ -35,7 +35,7 @@ LARGEST = 2**62
     bibtex=GHINITA_2008,
 )
 @dataclass(frozen=True, kw_only=True)
-class PrivacyDegree:
+class PrivacyDegree(CheckedInParts):
     """In every group, each sensitive item is held by at most one record in p.
 
     For every group G and every sensitive item s that f of its records hold, |G| / f is at
@@ -89,14 +89,24 @@ class PrivacyDegree:
     p: int = count(5, doc="least size of a group by an item's records in it")
     sensitive: tuple[str, ...] = items(doc="items that must not be inferred")
 
-    def check(self, published: Release | TransactionTable) -> Verdict:
-        """Count each group's records and sensitive items; witnesses are the groups' worst items."""
-        if isinstance(published, TransactionTable):
+    def check(self, published: Published) -> Verdict:
+        """Count each group's records and sensitive items; witnesses are the groups' worst items.
+
+        The groups are looked at together: a deal of their parts follows from all of them.
+        """
+        parts = parts_of(published)
+        if isinstance(parts.sample, TransactionTable):
             raise NotApplicable(
                 "this promise is about records in groups",
                 fix="ask it of releases that cahd, anatomy or permutation wrote",
             )
-        return self._check_groups(published.as_groups())
+        groups = parts.sample.as_groups()
+        if parts.room is not None:
+            raise NotApplicable(
+                "what is dealt to groups follows from all of them, so they are not cut into parts",
+                fix="check it with --engine local",
+            )
+        return self._check_groups(groups)
 
     def _check_groups(self, published: GroupedRelease) -> Verdict:
         known = published.vocabulary

@@ -10,15 +10,17 @@ it (which proves a safe), and searches the closed sets of the items where this f
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from setveil.core.arrays import offsets_of
 from setveil.core.table import TransactionTable, take_rows
+from setveil.guarantee.itemset_search import count_totals, rank_items, search_sets
 from setveil.guarantee.rho_kernels import (
     CHOSEN,
     DONE,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from setveil.core.arrays import BoolArray, Int32Array, Int64Array
+    from setveil.core.records import Parts
+    from setveil.guarantee.itemset_search import SearchRows
     from setveil.release.views import PublishedRows
 
 
@@ -78,6 +82,15 @@ class Rule:
     def confidence(self) -> Fraction:
         """The share of records with the antecedent that hold the consequent."""
         return Fraction(self.both, self.support)
+
+    def renumbered(self, numbers: Int64Array) -> Rule:
+        """Return the rule by the number that stands at each item's place."""
+        return Rule(
+            antecedent=tuple(sorted(numbers[list(self.antecedent)].tolist())),
+            consequent=int(numbers[self.consequent]),
+            both=self.both,
+            support=self.support,
+        )
 
     def rank(self) -> tuple[Fraction, int, tuple[int, ...], int]:
         """Return what sorts rules, the worst for privacy first."""
@@ -194,18 +207,34 @@ class Oracle:
         cls, rows: PublishedRows, sensitive: Iterable[int], *, budget: float | None = None
     ) -> Oracle:
         """Prepare for questions about published records; `sensitive` are numbers that occur."""
-        if budget is not None:
-            _compile()  # what is done once per machine is not the budget's matter
-        start = time.perf_counter()
-        index, numbers = build_index(rows.offsets, rows.items, len(rows.names))
-        chosen = np.flatnonzero(np.isin(numbers, np.fromiter(sensitive, dtype=np.int64)))
+        deadline = deadline_of(budget)
+        asked = np.fromiter(sensitive, dtype=np.int64)
+        return cls.over(rows.offsets, rows.items, len(rows.names), asked, deadline=deadline)
+
+    @classmethod
+    def over(
+        cls,
+        offsets: Int64Array,
+        items: Int32Array,
+        width: int,
+        sensitive: Int64Array,
+        *,
+        deadline: float = float("inf"),
+    ) -> Oracle:
+        """Prepare for questions about compressed rows of numbers below `width`."""
+        index, numbers = build_index(offsets, items, width)
         return cls(
-            records=len(rows),
+            records=len(offsets) - 1,
             index=index,
             numbers=numbers,
-            sensitive=chosen,  # items are numbered from the rarest on
-            deadline=float("inf") if budget is None else start + budget,
+            # Items are numbered from the rarest on.
+            sensitive=np.flatnonzero(np.isin(numbers, sensitive)),
+            deadline=deadline,
         )
+
+    def published(self, rule: Rule) -> Rule:
+        """Return a rule by the numbers of the rows."""
+        return rule.renumbered(self.numbers)
 
     def violations(self, rho: Fraction, *, prior: bool, most: int) -> tuple[int, list[Rule]]:
         """Return how many rules that reach `rho` were met, and up to `most` of them, worst first.
@@ -426,6 +455,14 @@ class Oracle:
         )
 
 
+def deadline_of(budget: float | None) -> float:
+    """Return when a budget that begins now is used up, on the clock of the oracle."""
+    if budget is None:
+        return float("inf")
+    _compile()  # what is done once per machine is not the budget's matter
+    return time.perf_counter() + budget
+
+
 @cache
 def _compile() -> None:
     """Run every kernel once, on records that no certificate decides."""
@@ -433,3 +470,139 @@ def _compile() -> None:
         TransactionTable.from_rows([["x", "a"], ["y", "a"], ["x", "y"], ["x", "y"], ["x", "y"]])
     )
     Oracle.about(rows, [0]).violations(Fraction(1, 2), prior=True, most=1)
+
+
+# --- rules in all parts ---------------------------------------------------------------------------
+
+
+class Violations(NamedTuple):
+    """Rules that reach a confidence, by published numbers.
+
+    Parameters
+    ----------
+    number, rules
+        How many were met, and the worst of them.
+    in_time
+        Whether the search came to its end; else no rule may just not have been met.
+    safe
+        How many sensitive items are proved safe.
+    """
+
+    number: int
+    rules: list[Rule]
+    in_time: bool = True
+    safe: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleSearch:
+    """A search for rules that reach `rho`: of all, or of the worst `most` if there are many.
+
+    Where records are in parts, a rule belongs to the first item of its antecedent, the rarest. All
+    records with that item meet in one group. Without it, and without what comes before it, they
+    are records of their own, whose rules are those that begin with it: each is one question to an
+    :class:`Oracle`. Sensitive items that come before it stay, since they may be what follows.
+    """
+
+    rho: Fraction
+    prior: bool
+    most: int
+    budget: float | None = None
+
+    def run(self, parts: Parts[PublishedRows], sensitive: Iterable[int]) -> Violations:
+        """Search all records; `sensitive` are numbers that occur."""
+        asked = np.array(sorted(set(sensitive)), dtype=np.int64)
+        if parts.room is None:
+            oracle = Oracle.about(parts.sample, asked, budget=self.budget)
+            try:
+                number, rules = oracle.violations(self.rho, prior=self.prior, most=self.most)
+            except OutOfTimeError:
+                return Violations(0, [], in_time=False, safe=oracle.safe)
+            return Violations(number, [oracle.published(rule) for rule in rules])
+        totals = count_totals(parts)
+        ranked = rank_items(totals.supports)
+        beside = np.full(len(totals.supports), -1, dtype=np.int64)
+        is_asked = np.isin(ranked, asked)
+        beside[ranked[is_asked]] = np.flatnonzero(is_asked)
+        look = partial(_rules_of_group, search=self, sensitive=np.flatnonzero(is_asked))
+        groups = search_sets(parts, ranked, look, beside=beside)
+        threshold = least_from(self.rho, totals.records)
+        priors = [
+            Rule(antecedent=(), consequent=a, both=int(totals.supports[a]), support=totals.records)
+            for a in (asked.tolist() if self.prior else ())
+        ]
+        met = [rule for rule in priors if threshold.breaks(rule)]
+        short = [group for group in groups if group.rules and len(group.rules[0].antecedent) == 1]
+        number = len(met) + sum(group.number for group in short)
+        if number:
+            met += [rule.renumbered(ranked) for group in short for rule in group.rules]
+        else:
+            longer = {rule for group in groups for rule in group.rules}
+            met, number = [rule.renumbered(ranked) for rule in longer], len(longer)
+        in_time = all(group.in_time for group in groups)
+        return Violations(number, sorted(met, key=Rule.rank)[: self.most], in_time=in_time)
+
+
+def _rules_of_group(
+    rows: SearchRows, roots: tuple[int, int], search: RuleSearch, sensitive: Int64Array
+) -> Violations:
+    """Return rules, by ranks, whose antecedent begins with one of a range of ranks.
+
+    Rules from single items are all counted, and longer ones only where there are no such.
+    """
+    deadline = deadline_of(search.budget)
+    n = len(rows.offsets) - 1
+    record = np.repeat(np.arange(n), np.diff(rows.offsets))
+    at_root = np.flatnonzero(rows.items < roots[1])
+    at_root = at_root[np.argsort(rows.items[at_root], kind="stable")]
+    borders = np.searchsorted(rows.items[at_root], np.arange(roots[0], roots[1] + 1))
+    threshold = least_from(search.rho, n)
+    number, rules = 0, []
+    for root in range(*roots):
+        held = record[at_root[borders[root - roots[0]] : borders[root - roots[0] + 1]]]
+        beside = take_rows(rows.beside_offsets, rows.beside, held)[1]
+        follows, counts = np.unique(beside[beside != root], return_counts=True)
+        breaks = counts * threshold.q >= threshold.p * len(held)
+        number += int(np.count_nonzero(breaks))
+        rules += [
+            Rule(antecedent=(root,), consequent=a, both=both, support=len(held))
+            for a, both in zip(follows[breaks].tolist(), counts[breaks].tolist(), strict=True)
+        ]
+    if number:
+        return Violations(number, sorted(rules, key=Rule.rank)[: search.most])
+    width = np.int64(max(rows.items.max(initial=0), rows.beside.max(initial=0)) + 1)
+    for root in range(*roots):
+        places = at_root[borders[root - roots[0]] : borders[root - roots[0] + 1]]
+        if not len(places):
+            continue
+        projected = _records_behind(rows, record, places, width)
+        oracle = Oracle.over(*projected, int(width), sensitive, deadline=deadline)
+        try:
+            number, found = oracle.violations(search.rho, prior=False, most=search.most)
+        except OutOfTimeError:
+            return Violations(0, [], in_time=False)
+        if found:
+            whole = [oracle.published(rule) for rule in found]
+            return Violations(
+                number,
+                [replace(r, antecedent=tuple(sorted((*r.antecedent, root)))) for r in whole],
+            )
+    return Violations(0, [])
+
+
+def _records_behind(
+    rows: SearchRows, record: Int64Array, places: Int64Array, width: np.int64
+) -> tuple[Int64Array, Int32Array]:
+    """Return what stands behind the places of an item, and the sensitive items before it."""
+    held = record[places]
+    sizes = rows.offsets[held + 1] - places - 1
+    into = offsets_of(sizes)
+    behind = rows.items[np.arange(into[-1]) + np.repeat(places + 1 - into[:-1], sizes)]
+    offsets, beside = take_rows(rows.beside_offsets, rows.beside, held)
+    number = np.arange(len(held), dtype=np.int64) * width
+    secret = np.repeat(number, np.diff(offsets)) + beside
+    # All of them hold the item itself, which says nothing more.
+    secret = secret[beside != rows.items[places[0]]]
+    keys = np.unique(np.concatenate([np.repeat(number, sizes) + behind, secret]))
+    bounds = np.searchsorted(keys, np.append(number, len(held) * width))
+    return bounds, (keys % width).astype(np.int32)

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from setveil.core.literature import CAO_2010
 from setveil.core.params import check_values, duration, flag, share
 from setveil.core.registry import register
 from setveil.core.words import share_as_json
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness, distinct_names
+from setveil.guarantee.base import (
+    MOST_WITNESSES,
+    CheckedInParts,
+    Verdict,
+    Witness,
+    distinct_names,
+)
 from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from setveil.core.table import TransactionTable
-    from setveil.guarantee.rho_rules import Oracle, Rule
+    from setveil.guarantee.base import Published
+    from setveil.guarantee.rho_rules import Rule
     from setveil.guarantee.shown_items import Forced, ShownItems
     from setveil.release.base import Release
-    from setveil.release.views import PublishedRows
 
 
 @register(
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
     bibtex=CAO_2010,
 )
 @dataclass(frozen=True, kw_only=True)
-class RhoUncertainty:
+class RhoUncertainty(CheckedInParts):
     """No sensitive item can be inferred with confidence ρ or more, whatever else is known.
 
     For every set χ of published items that some record holds, sensitive items included, and every
@@ -98,45 +105,45 @@ class RhoUncertainty:
     prior: bool = flag(True, doc="count the share of all records as a rule too")
     budget: float | None = duration(doc="seconds after which the check gives up and says so")
 
-    def check(self, published: Release | TransactionTable) -> Verdict:
+    def check(self, published: Published) -> Verdict:
         """Look for rules that reach ρ; the witnesses are such rules, the worst first."""
         # Imported here: loading compiled code takes a moment that only a check should cost.
-        from setveil.guarantee.rho_rules import OutOfTimeError
+        from setveil.guarantee.rho_rules import RuleSearch
 
         found = shown_items(published, self.sensitive)
-        rows = found.rows
+        checked = found.parts.fold(len, add, 0)
         forced = [each for each in found.forced if each.share >= self.rho]
         if forced:
-            return self._forced(len(rows), forced)
-        oracle = _oracle(found, self.budget)
-        if oracle is None:
-            return self._kept(found, 0)
-        shown = len(oracle.sensitive)
-        try:
-            count, rules = oracle.violations(self.rho, prior=self.prior, most=MOST_WITNESSES)
-        except OutOfTimeError:
+            return self._forced(checked, forced)
+        shown = set(found.numbers.values())
+        if not shown:
+            return self._kept(found, checked, 0)
+        search = RuleSearch(rho=self.rho, prior=self.prior, most=MOST_WITNESSES, budget=self.budget)
+        met = search.run(found.parts, shown)
+        if not met.rules and not met.in_time:
             reason = (
-                f"not decided within {self.budget:g} s: {oracle.safe:,} of {shown:,} sensitive "
+                f"not decided within {self.budget:g} s: {met.safe:,} of {len(shown):,} sensitive "
                 "items are proved safe, and no violation was met"
             )
-            return Verdict(holds=False, exact=False, reason=reason, checked=len(rows))
-        if not rules:
-            return self._kept(found, shown)
-        witnesses = tuple(self._witness(rows, oracle, rule) for rule in rules)
+            return Verdict(holds=False, exact=False, reason=reason, checked=checked)
+        if not met.rules:
+            return self._kept(found, checked, len(shown))
+        required = f"confidence below {share_as_json(self.rho)}, not "
+        names = found.parts.sample.names
+        witnesses = tuple(
+            _as_witness(names, rule, f"{required}{rule.confidence}") for rule in met.rules
+        )
         first = witnesses[0]
-        met = "1 rule" if count == 1 else f"{count:,} rules"
+        rules = "1 rule" if met.number == 1 else f"{met.number:,} rules"
         reason = (
-            f"met {met} of confidence {share_as_json(self.rho)} or more, the worst "
-            f"{{{', '.join(first.items)}}} → {first.consequent}: {rules[0].both:,} of "
+            f"met {rules} of confidence {share_as_json(self.rho)} or more, the worst "
+            f"{{{', '.join(first.items)}}} → {first.consequent}: {met.rules[0].both:,} of "
             f"{first.support:,} records"
         )
-        return Verdict(
-            holds=False, exact=True, reason=reason, checked=len(rows), witnesses=witnesses
-        )
+        return Verdict(holds=False, exact=True, reason=reason, checked=checked, witnesses=witnesses)
 
-    def _kept(self, found: ShownItems, shown: int) -> Verdict:
+    def _kept(self, found: ShownItems, checked: int, shown: int) -> Verdict:
         """Return the verdict where none of the sensitive items that are shown follows."""
-        checked = len(found.rows)
         if found.doubts or found.twice:
             return Verdict(holds=False, exact=False, reason=found.doubt, checked=checked)
         reason = (
@@ -168,10 +175,6 @@ class RhoUncertainty:
             f"its {first.records:,} records hold the same one"
         )
         return Verdict(holds=False, exact=True, reason=reason, checked=checked, witnesses=witnesses)
-
-    def _witness(self, rows: PublishedRows, oracle: Oracle, rule: Rule) -> Witness:
-        required = f"confidence below {share_as_json(self.rho)}, not {rule.confidence}"
-        return _as_witness(rows, oracle, rule, required)
 
     def describe(self) -> str:
         """Return the promise in one plain sentence.
@@ -287,38 +290,30 @@ def max_confidence(
     >>> best.value, best.witness.items, best.witness.support
     (Fraction(3, 4), (), 4)
     """
-    from setveil.guarantee.rho_rules import OutOfTimeError
+    from setveil.guarantee.rho_rules import Oracle, OutOfTimeError
 
     check_values(RhoUncertainty, budget=budget)
     found = shown_items(published, distinct_names(sensitive))
-    oracle = _oracle(found, budget)
+    rows, shown = found.parts.sample, found.numbers.values()
     best, exact = None, not (found.doubts or found.twice)
-    if oracle is not None:
+    if shown:
+        oracle = Oracle.about(rows, shown, budget=budget)
         try:
             for rule in oracle.strongest(prior=prior):
-                best = rule
+                best = oracle.published(rule)
         except OutOfTimeError:
             exact = False
-    if oracle is None or best is None:
+    if best is None:
         return MaxConfidence(value=Fraction(0), exact=exact, witness=None)
-    witness = _as_witness(found.rows, oracle, best, "no rule of more confidence")
+    witness = _as_witness(rows.names, best, "no rule of more confidence")
     return MaxConfidence(value=best.confidence, exact=exact, witness=witness)
 
 
-def _oracle(found: ShownItems, budget: float | None) -> Oracle | None:
-    """Return an oracle for the sensitive items that the records show, None if there is none."""
-    from setveil.guarantee.rho_rules import Oracle
-
-    shown = found.numbers.values()
-    return Oracle.about(found.rows, shown, budget=budget) if shown else None
-
-
-def _as_witness(rows: PublishedRows, oracle: Oracle, rule: Rule, required: str) -> Witness:
-    numbers = sorted(oracle.numbers[list(rule.antecedent)].tolist())
+def _as_witness(names: Sequence[str], rule: Rule, required: str) -> Witness:
     return Witness(
-        items=tuple(rows.names[number] for number in numbers),
+        items=tuple(names[number] for number in rule.antecedent),
         support=rule.support,
         required=required,
-        consequent=rows.names[oracle.numbers[rule.consequent]],
+        consequent=names[rule.consequent],
         confidence=rule.confidence,
     )

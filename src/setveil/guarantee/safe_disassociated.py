@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -17,15 +17,19 @@ from setveil.core.registry import register
 from setveil.core.words import share_as_json
 from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
 from setveil.guarantee.certain_links import CertainLinks, Holdings, certain_links
-from setveil.guarantee.disassociated import PIECES, Disassociated, chunks_of, narrowed_sets
+from setveil.guarantee.disassociated import (
+    PIECES,
+    ChunkPromise,
+    ClusterFindings,
+    Disassociated,
+    narrowed_sets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from setveil.core.arrays import Int64Array
-    from setveil.core.table import TransactionTable
     from setveil.guarantee.joint_clusters import Narrowed
-    from setveil.release.base import Release
     from setveil.release.disassociated import DisassociatedRelease
 
 
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
     """,
 )
 @dataclass(frozen=True, kw_only=True)
-class SafeDisassociated:
+class SafeDisassociated(ChunkPromise):
     """Disassociated, and no items of a person give away another one that stands in another chunk.
 
     Beside what :class:`~setveil.guarantee.Disassociated` asks, which includes that nothing is
@@ -108,23 +112,33 @@ class SafeDisassociated:
         1_000_000, doc="most itemsets of a joint cluster that are looked at one by one"
     )
 
-    def check(self, published: Release | TransactionTable) -> Verdict:
-        """Decide from the clusters and chunks alone; witnesses are links that are too likely."""
-        release = chunks_of(published)
-        plain = Disassociated(k=self.k, m=self.m, work=self.work).check(release)
+    def examine(self, release: DisassociatedRelease, *, whole: bool = True) -> ClusterFindings:
+        """Judge some clusters; witnesses are links that are too likely."""
+        found = self._plain.examine(release, whole=whole)
+        plain = found.verdict
         if not plain.holds:
-            return plain
+            return found
         held = Holdings.of(release)
         likely = self._too_likely(release, held)
-        if not likely:
-            return Verdict(
-                holds=True,
-                exact=plain.exact,
-                reason=f"{plain.reason}; no item of another chunk is certain"
-                + ("" if self.max_share == 1 else f" or likelier than {self.max_share}"),
-                checked=plain.checked + len(held.item),
-            )
-        return self._broken(release, held, likely, plain)
+        if likely:
+            return replace(found, verdict=self._broken(release, held, likely, plain, whole=whole))
+        reason = plain.reason and f"{plain.reason}; {self._across}"
+        checked = plain.checked + len(held.item)
+        return replace(found, verdict=replace(plain, reason=reason, checked=checked))
+
+    def kept(self, clusters: int, giving: int, covers: int) -> str:
+        """Say that it holds."""
+        return f"{self._plain.kept(clusters, giving, covers)}; {self._across}"
+
+    @property
+    def _plain(self) -> Disassociated:
+        """What it asks beside."""
+        return Disassociated(k=self.k, m=self.m, work=self.work)
+
+    @property
+    def _across(self) -> str:
+        likelier = "" if self.max_share == 1 else f" or likelier than {self.max_share}"
+        return f"no item of another chunk is certain{likelier}"
 
     def _too_likely(
         self, release: DisassociatedRelease, held: Holdings
@@ -175,6 +189,8 @@ class SafeDisassociated:
         held: Holdings,
         likely: list[tuple[Fraction, int]],
         plain: Verdict,
+        *,
+        whole: bool,
     ) -> Verdict:
         places: Int64Array = np.array([place for _, place in likely])
         clusters = len(np.unique(held.cluster[places]))
@@ -187,7 +203,7 @@ class SafeDisassociated:
             reason += f"with a chance above {self.max_share}, {certain:,} for certain"
         else:
             reason += "for certain"
-        if certain:
+        if certain and whole:  # other parts may hold the same sets
             found = certain_links(release, held, self.m)
             reason += (
                 f"; for who does not know the cluster, {_number(len(found), 'set')} of at most "
@@ -239,7 +255,7 @@ class SafeDisassociated:
         'whoever knows up to 2 items of a person finds at least 5 matching records, and learns no \
 item of another chunk for certain; items of one chunk may give each other away'
         """
-        plain = Disassociated(k=self.k, m=self.m).describe()
+        plain = self._plain.describe()
         across = "learns no item of another chunk for certain"
         if self.max_share < 1:
             across = f"learns items of other chunks with a chance of at most {self.max_share}"
@@ -248,14 +264,9 @@ item of another chunk for certain; items of one chunk may give each other away'
     def by_hand(self) -> str:
         """Return how to check the promise in the exported tables, without setveil."""
         return (
-            f"{Disassociated(k=self.k, m=self.m).by_hand()} What items give away across chunks "
+            f"{self._plain.by_hand()} What items give away across chunks "
             "needs every way to put the rows together; setveil verify goes through them."
         )
-
-    @property
-    def group_size(self) -> int:
-        """Return the number of people among whom each one is hidden."""
-        return self.k
 
     def unprotected(
         self,
@@ -273,7 +284,7 @@ item of another chunk for certain; items of one chunk may give each other away'
                 "Links between pieces may still be guessed, with a chance of up to "
                 f"{share_as_json(self.max_share)}."
             )
-        known = Disassociated(k=self.k, m=self.m).unprotected(shown, longest)
+        known = self._plain.unprotected(shown, longest)
         return (*known[: -len(PIECES) - 1], *PIECES, likely)
 
     def params(self) -> dict[str, Any]:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from operator import and_
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from setveil.core.table import TransactionTable
-from setveil.release.views import PublishedRows, published_rows
+from setveil.guarantee.base import parts_of
+from setveil.release.views import PublishedRows, Standing, published_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from setveil.core.arrays import Int64Array
+    from setveil.core.records import Parts
+    from setveil.guarantee.base import Published
     from setveil.release.base import Release
-    from setveil.release.views import Standing
 
     Mask = np.typing.NDArray[np.bool_]
 
@@ -50,7 +55,7 @@ class ShownItems:
 
     Parameters
     ----------
-    rows
+    parts
         The published records; each item stands under one number in all that surely hold it.
     numbers
         The number of each item that some record surely holds.
@@ -63,7 +68,7 @@ class ShownItems:
         Numbers of published items behind which nothing but items that are asked about can stand.
     twice
         Names under which records show one and the same item, for an item that has several: who
-        knows which of them a record shows is not covered by `rows`.
+        knows which of them a record shows is not covered by `parts`.
 
     Examples
     --------
@@ -77,7 +82,7 @@ class ShownItems:
     Fraction(1, 2)
     """
 
-    rows: PublishedRows
+    parts: Parts[PublishedRows]
     numbers: Mapping[str, int]
     doubts: tuple[Doubt, ...] = ()
     forced: tuple[Forced, ...] = ()
@@ -102,7 +107,7 @@ class ShownItems:
         )
 
 
-def shown_items(published: Release | TransactionTable, items: Iterable[str]) -> ShownItems:
+def shown_items(published: Published, items: Iterable[str]) -> ShownItems:
     """Return what the records say of some original items, over all originals they allow.
 
     A record surely holds an item that it shows as itself, or by a category in which it is the
@@ -115,33 +120,35 @@ def shown_items(published: Release | TransactionTable, items: Iterable[str]) -> 
     NotApplicable
         The form does not show whole records, or not which items they hold.
     """
-    if isinstance(published, TransactionTable):
-        rows = published_rows(published)
-    else:
-        rows = published.rows_of_people()
+    parts = parts_of(published)
+    people = parts.map(_rows_of_people)
+    rows = people.sample
     standings = {item: rows.standing(item) for item in dict.fromkeys(items)}
     numbers = {item: found.own[0] for item, found in standings.items() if found.own}
-    if isinstance(published, TransactionTable) or all(
+    if isinstance(parts.sample, TransactionTable) or all(
         found.is_plain for found in standings.values()
     ):
-        return ShownItems(rows=rows, numbers=numbers)
-    records = _Records(rows, *published.items_taken(rows))
+        return ShownItems(parts=people, numbers=numbers)
+    of_sets = parts.fold(_may_be_sets, and_, True)
+    records = parts.map(partial(ShownRecords.of, of_sets=of_sets))
+    distinct = dict.fromkeys(standings.values())
+    sizes, below = records.sample.sizes, _asked_below(standings)
+    others = {v: int(sizes[v]) - len(asked) for v, asked in below.items()}
+    traces = records.fold(
+        partial(Traces.of, standings=list(distinct), others=others), Traces.merged, Traces.none()
+    )
     doubts = []
     for item, found in standings.items():
-        sure, covered = records.holding(found)
-        unsure = int(np.count_nonzero(covered & ~sure))
-        if unsure:
+        if traces.unsure[found]:
             wider = (*found.above, *found.alike)
-            behind = next(v for v in wider if np.any(records.mask(v) & ~sure))
-            doubts.append(Doubt(item=item, behind=rows.names[behind], records=unsure))
+            behind = rows.names[next(v for v in wider if traces.behind[found, v])]
+            doubts.append(Doubt(item=item, behind=behind, records=traces.unsure[found]))
     return ShownItems(
-        rows=records.with_sure(standings.values()),
+        parts=records.map(partial(ShownRecords.with_sure, standings=list(distinct))),
         numbers=numbers,
         doubts=tuple(doubts),
-        forced=tuple(records.forced(standings)),
-        closed=frozenset(
-            v for v, below in _asked_below(standings).items() if len(below) == records.sizes[v]
-        ),
+        forced=tuple(_forced_shares(rows.names, below, traces)),
+        closed=frozenset(v for v, asked in below.items() if len(asked) == sizes[v]),
         twice=next(
             (
                 tuple(rows.names[v] for v in found.own)
@@ -151,6 +158,35 @@ def shown_items(published: Release | TransactionTable, items: Iterable[str]) -> 
             (),
         ),
     )
+
+
+def _rows_of_people(published: Release | TransactionTable) -> PublishedRows:
+    if isinstance(published, TransactionTable):
+        return published_rows(published)
+    return published.rows_of_people()
+
+
+def _may_be_sets(published: Release) -> bool:
+    return published.may_be_sets()
+
+
+def _forced_shares(
+    names: Sequence[str], below: Mapping[int, Mapping[int | str, str]], traces: Traces
+) -> list[Forced]:
+    """Return the shares that follow from counting, the greatest first.
+
+    A record that takes c of n leaves, s of which are asked about, holds at least c - (n - s)
+    of these; one of the s items has at least the mean share.
+    """
+    found = []
+    for v, asked in below.items():
+        records = traces.showing[v]
+        if traces.held[v]:
+            share = Fraction(traces.held[v], len(asked) * records)
+            found.append(
+                Forced(shown=names[v], items=tuple(asked.values()), records=records, share=share)
+            )
+    return sorted(found, key=lambda each: (-each.share, each.shown))
 
 
 def _asked_below(standings: Mapping[str, Standing]) -> dict[int, dict[int | str, str]]:
@@ -164,7 +200,60 @@ def _asked_below(standings: Mapping[str, Standing]) -> dict[int, dict[int | str,
     return below
 
 
-class _Records:
+class Traces(NamedTuple):
+    """What some records say of items that are asked about, in counts that add up.
+
+    Parameters
+    ----------
+    unsure
+        How many records may hold an item and may not, by its standing.
+    behind
+        How many of these show a published item that it may stand behind.
+    held, showing
+        For published items behind which several stand: how many items that are asked about the
+        records that show one hold at least, all together; and how many records these are.
+    """
+
+    unsure: Counter[Standing]
+    behind: Counter[tuple[Standing, int]]
+    held: Counter[int]
+    showing: Counter[int]
+
+    @classmethod
+    def none(cls) -> Traces:
+        """Return what no records say."""
+        return cls(Counter(), Counter(), Counter(), Counter())
+
+    @classmethod
+    def of(
+        cls, records: ShownRecords, standings: Sequence[Standing], others: Mapping[int, int]
+    ) -> Traces:
+        """Count in some records; `others` are how many items besides may stand behind each."""
+        found = cls.none()
+        for standing in standings:
+            sure, covered = records.holding(standing)
+            found.unsure[standing] = int(np.count_nonzero(covered & ~sure))
+            if found.unsure[standing]:
+                for v in (*standing.above, *standing.alike):
+                    shown = records.mask(v) & ~sure
+                    found.behind[standing, v] = int(np.count_nonzero(shown))
+        for v, rest in others.items():
+            entries = records.entries(v)
+            found.held[v] = int(np.maximum(records.taken[entries] - rest, 0).sum())
+            found.showing[v] = len(entries)
+        return found
+
+    def merged(self, other: Traces) -> Traces:
+        """Return what both say."""
+        return Traces(
+            self.unsure + other.unsure,
+            self.behind + other.behind,
+            self.held + other.held,
+            self.showing + other.showing,
+        )
+
+
+class ShownRecords:
     """The records by what they show, and how much of a category they take.
 
     Parameters
@@ -182,6 +271,13 @@ class _Records:
         self.record = np.repeat(np.arange(len(rows)), rows.lengths)
         self.order = np.argsort(rows.items, kind="stable")
         self.starts = np.searchsorted(rows.items[self.order], np.arange(len(rows.names) + 1))
+
+    @classmethod
+    def of(cls, published: Release, of_sets: bool) -> ShownRecords:
+        """Return the records of a release; `of_sets` tells whether all records may be sets."""
+        rows = published.rows_of_people()
+        sizes, taken = published.items_taken(rows)
+        return cls(rows, sizes, taken if of_sets else np.ones_like(taken))
 
     def entries(self, number: int) -> Int64Array:
         """Return the places of a published item in the rows."""
@@ -229,21 +325,3 @@ class _Records:
             offsets=np.searchsorted(keys, np.arange(len(rows) + 1) * width),
             items=(keys % width).astype(np.int32),
         )
-
-    def forced(self, standings: Mapping[str, Standing]) -> list[Forced]:
-        """Return the shares that follow from counting, the greatest first.
-
-        A record that takes c of n leaves, s of which are asked about, holds at least c - (n - s)
-        of these; one of the s items has at least the mean share.
-        """
-        found = []
-        for v, below in _asked_below(standings).items():
-            entries = self.entries(v)
-            others = int(self.sizes[v]) - len(below)
-            least = int(np.maximum(self.taken[entries] - others, 0).sum())
-            if least:
-                share = Fraction(least, len(below) * len(entries))
-                named = tuple(below.values())
-                shown = self.rows.names[v]
-                found.append(Forced(shown=shown, items=named, records=len(entries), share=share))
-        return sorted(found, key=lambda each: (-each.share, each.shown))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from setveil.core.params import count, declare
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.core.words import some
-from setveil.guarantee.base import MOST_WITNESSES, Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness, parts_of
 from setveil.guarantee.naming import Itemsets
 from setveil.release.views import PublishedRows, published_rows
 
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.core.arrays import Int64Array
+    from setveil.core.records import Shared
     from setveil.core.taxonomy import Taxonomy
-    from setveil.release.base import Release
+    from setveil.guarantee.base import Published
+
+    Bits = npt.NDArray[np.uint64]
+    Patterns = tuple[Bits, Int64Array]
+    PatternsOf = dict[tuple[int, ...], Patterns]
 
 WORD = 64
 """Bits of a machine word: items that fit into one word of a pattern."""
@@ -47,7 +53,7 @@ TABLE_BITS = 20
     """,
 )
 @dataclass(frozen=True, kw_only=True)
-class SupportConstraints:
+class SupportConstraints(HidesAmongK):
     """No part of a given itemset is held by some, but fewer than k records.
 
     Each itemset names what somebody may know of a person. Its image is what the release publishes
@@ -88,9 +94,7 @@ class SupportConstraints:
     def __post_init__(self) -> None:
         object.__setattr__(self, "itemsets", _tidy(self.itemsets))
 
-    def check(
-        self, published: Release | TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> Verdict:
+    def check(self, published: Published, taxonomy: Taxonomy | None = None) -> Verdict:
         """Count the parts of every itemset's image; a witness is a smallest rare part.
 
         A generalized release alone says only where the items are that it publishes as they are;
@@ -104,23 +108,34 @@ class SupportConstraints:
         InputError
             An item is not in the given taxonomy.
         """
-        rows = published_rows(published)
-        image: Callable[[str], int | None] = rows.number
-        if not isinstance(published, TransactionTable):
-            image = published.image_finder(rows, taxonomy)
+        parts = parts_of(published)
+        rows = parts.map(published_rows)
+        image: Callable[[str], int | None] = rows.sample.number
+        if not isinstance(parts.sample, TransactionTable):
+            image = parts.sample.image_finder(rows.sample, taxonomy)
         images = {item: image(item) for item in sorted({i for p in self.itemsets for i in p})}
-        holders = _holders(rows, {v for v in images.values() if v is not None})
+        numbers = [
+            tuple(sorted({v for item in itemset if (v := images[item]) is not None}))
+            for itemset in self.itemsets
+        ]
+        nothing: PatternsOf = {}
+        shared = rows.share(numbers)
+        patterns = rows.fold(partial(_patterns_in, images=shared), _merge_patterns, nothing)
         found: dict[tuple[int, ...], int] = {}
         least = []
-        for itemset in self.itemsets:
-            numbers = sorted({v for item in itemset if (v := images[item]) is not None})
-            rare = _rare_part([holders[v] for v in numbers], self.k)
+        shown: set[int] = set()
+        for itemset in numbers:
+            if itemset not in patterns:
+                continue
+            held, counts = patterns[itemset]
+            shown.update(itemset[place] for place in _places(np.bitwise_or.reduce(held)))
+            rare = _rare_part(held, counts, len(itemset), self.k)
             if rare is not None:
                 part, support, rarest = rare
-                found[tuple(numbers[place] for place in part)] = support
+                found[tuple(itemset[place] for place in part)] = support
                 least.append(rarest)
-        absent = [item for item, v in images.items() if v is None or not len(holders[v])]
-        return self._verdict(rows, least, found, _said_of_absent(absent, len(images)))
+        absent = [item for item, v in images.items() if v not in shown]
+        return self._verdict(rows.sample, least, found, _said_of_absent(absent, len(images)))
 
     def _verdict(
         self,
@@ -218,11 +233,6 @@ class SupportConstraints:
             f"must be 0 or at least {self.k}."
         )
 
-    @property
-    def group_size(self) -> int:
-        """Return the number of people among whom each one is hidden."""
-        return self.k
-
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON values."""
         return {"itemsets": [list(itemset) for itemset in self.itemsets], "k": self.k}
@@ -275,18 +285,37 @@ def _holders(rows: PublishedRows, numbers: Iterable[int]) -> dict[int, Int64Arra
     return {int(v): record[starts[i] : starts[i + 1]] for i, v in enumerate(asked)}
 
 
-def _rare_part(holders: list[Int64Array], k: int) -> tuple[tuple[int, ...], int, int] | None:
+def _patterns_in(rows: PublishedRows, images: Shared[list[tuple[int, ...]]]) -> PatternsOf:
+    """Return what the records hold of each image, where any holds something."""
+    holders = _holders(rows, {v for image in images.value for v in image})
+    found = {image: _patterns([holders[v] for v in image]) for image in images.value}
+    return {image: patterns for image, patterns in found.items() if len(patterns[1])}
+
+
+def _merge_patterns(one: PatternsOf, other: PatternsOf) -> PatternsOf:
+    merged = one | other
+    for image in one.keys() & other.keys():
+        both = np.concatenate([one[image][0], other[image][0]])
+        counts = np.concatenate([one[image][1], other[image][1]])
+        patterns, place = np.unique(both, axis=0, return_inverse=True)
+        merged[image] = patterns, np.bincount(place.ravel(), counts).astype(np.int64)
+    return merged
+
+
+def _rare_part(
+    patterns: npt.NDArray[np.uint64], counts: Int64Array, size: int, k: int
+) -> tuple[tuple[int, ...], int, int] | None:
     """Return a smallest part of an image held by some, but fewer than k records.
 
-    `holders` are the records of each item of the image; the part names places in it and comes
-    with its support and the least support above 0 of any part. None if no part is rare. Of all
-    that records hold of the image the rarest is taken, and made smaller as long as it stays rare.
+    `patterns` are what records hold of the image, as bits, and how many hold just that; the part
+    names places in it and comes with its support and the least support above 0 of any part. None
+    if no part is rare. Of all that records hold of the image the rarest is taken, and made smaller
+    as long as it stays rare.
     """
-    patterns, counts = _patterns(holders)
     candidates = patterns[counts < k]
     if not len(candidates):
         return None
-    supports_of = _counter(patterns, counts, len(holders), k)
+    supports_of = _counter(patterns, counts, size, k)
     supports = supports_of(candidates)
     worst = int(np.argmin(supports))
     least = int(supports[worst])

@@ -303,6 +303,10 @@ class Release(ShowsRecords):
         """
         return np.ones(len(rows.names), np.int64), np.ones(len(rows.items), np.int64)
 
+    def may_be_sets(self) -> bool:
+        """Tell whether no record shows more below a published item than it stands for."""
+        return True
+
     def image_finder(
         self, rows: PublishedRows, taxonomy: Taxonomy | None = None
     ) -> Callable[[str], int | None]:

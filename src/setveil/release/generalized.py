@@ -345,13 +345,17 @@ class GeneralizedRelease(Release):
         then nothing is said of entries.
         """
         taken = np.ones(len(rows.items), dtype=np.int64)
-        if self.distinct.of_sets:
+        if self.may_be_sets():
             width = np.int64(len(self.tree) + 1)
             every = np.repeat(np.arange(len(self)), np.diff(self.offsets)) * width + self.nodes
             low = np.repeat(np.arange(len(rows)), rows.lengths) * width
             ends = np.searchsorted(every, low + self.tree.ends[rows.items])
             taken = ends - np.searchsorted(every, low + rows.items)
         return self.tree.leaves, taken
+
+    def may_be_sets(self) -> bool:
+        """Tell whether no node takes more leaves than it has."""
+        return self.distinct.of_sets
 
     def image_finder(
         self, rows: PublishedRows, taxonomy: Taxonomy | None = None

@@ -19,13 +19,13 @@ from setveil.anonymize.km.apriori_kernels import repair_listed
 from setveil.anonymize.km.apriori_km import Raised, ranked_by_supports
 from setveil.anonymize.km.km_method import check_recodable, image_of
 from setveil.core.arrays import BoolArray, Int32Array, Int64Array, offsets_of
+from setveil.core.records import cut_by_cost
 from setveil.core.table import frozen, take_rows
 from setveil.engine.spark import spoken_errors
 from setveil.spark.anonymized import DistributedAnonymization, kept
-from setveil.spark.batches import apply_groups, lists_of, map_batches, rows_of
+from setveil.spark.batches import PLACES, apply_groups, lists_of, map_batches, rows_of
 from setveil.spark.generalize import items_in_tree
 from setveil.spark.generalized import DistributedGeneralized
-from setveil.spark.routing import cut_into_parts
 from setveil.spark.table import ITEMS, RECORD, sorted_rows
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class _Search:
         own = nodes.open_ranks(wave.first, wave.last)
         nothing = np.zeros((len(own), wave.width), dtype=np.int64)
         costs = self.table.fold(partial(count_costs, wave=wave), np.add, nothing)
-        bounds = cut_into_parts(costs.ravel())
+        bounds = cut_by_cost(costs.ravel(), PLACES)
         tails = self.table.map(
             partial(send_tails, wave=wave, bounds=bounds),
             f"part int, head int, {ITEMS} array<int>",

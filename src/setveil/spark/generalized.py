@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import ParameterError
+from setveil.core.records import Rows
 from setveil.core.table import Vocabulary, canonical_order, frozen, take_rows
 from setveil.engine.spark import spoken_errors
 from setveil.release.generalized import GeneralizedRelease
-from setveil.release.views import published_rows
-from setveil.spark.batches import lists_of, map_batches, rows_of
-from setveil.spark.table import ITEMS, DistributedTable, count_items, sorted_rows
-from setveil.spark.verify import check
+from setveil.spark.batches import PLACES, FrameParts, lists_of, map_batches, rows_of
+from setveil.spark.table import ITEMS, DistributedTable, count_items, items_in, sorted_rows
+from setveil.spark.verify import check, release_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from setveil.core.arrays import Int32Array, Int64Array
     from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee, Verdict
-    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -115,29 +114,23 @@ class DistributedGeneralized:
             bags=self.bags,
         )
 
-    def shape(self) -> PublishedRows:
-        """Return what the numbers of :meth:`table` stand for."""
-        every = GeneralizedRelease(
-            tree=self.tree,
-            offsets=np.array([0, len(self.tree)]),
-            nodes=np.arange(len(self.tree), dtype=np.int32),
-            hides=True,
-        )
-        rows = published_rows(every)
-        order = sorted(range(len(self.tree)), key=self.tree.ids.__getitem__)
-        used = np.flatnonzero(self.supports[order])
-        return type(rows)(
-            offsets=np.array([0, len(used)]),
-            items=used.astype(np.int32),
-            names=tuple(rows.names[v] for v in order),
-            ids=tuple(rows.ids[v] for v in order),
-            exact=rows.exact[order],
-            finder=rows.finder,
-        )
-
     def check(self, guarantee: Guarantee) -> Verdict:
         """Check a promise without collecting the records."""
-        return check(guarantee, self.table(), shape=self.shape())
+        nodes = np.flatnonzero(self.supports).astype(np.int32)
+        sample = GeneralizedRelease(
+            tree=self.tree,
+            offsets=np.arange(len(nodes) + 1),
+            nodes=nodes,
+            hides=self.hides,
+            whole=self.whole,
+        )
+        records = FrameParts(
+            frame=self.frame,
+            read=items_in,
+            sample=Rows(np.array([0, len(nodes)]), nodes),
+            spread=1 + int(self.supports.sum()) // PLACES,
+        )
+        return check(guarantee, release_parts(records, sample))
 
     def collect(self) -> GeneralizedRelease:
         """Return the release here, in canonical order; for releases that fit."""

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setveil.core.errors import ReleaseError
+from setveil.core.records import Whole
 from setveil.engine.spark import spoken_errors
-from setveil.guarantee.coherence import Coherence
-from setveil.guarantee.shown_items import shown_items
 from setveil.release.base import rebuild
 from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
 from setveil.release.data_file import LabelledRows, content_blocks
 from setveil.release.disassociated import DisassociatedRelease
+from setveil.release.grouped import GroupedRelease
 from setveil.release.store import load_manifest, load_release
-from setveil.release.views import published_rows
 from setveil.spark.batches import fold
 from setveil.spark.chunks import DistributedChunks
 from setveil.spark.reading import address_of, reader_of
 from setveil.spark.table import ITEMS, DistributedTable
-from setveil.spark.verify import check
+from setveil.spark.verify import check, chunk_parts, release_parts
 
 if TYPE_CHECKING:
     import os
@@ -31,36 +30,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from setveil.core.records import Parts
     from setveil.engine.spark import Spark
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.base import Release
     from setveil.release.manifest import Manifest
-    from setveil.release.views import PublishedRows
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedRelease:
-    """A release whose records are distributed, with what their numbers stand for.
+    """A release whose records are distributed, and its parts, which are releases.
 
-    `sample` is a release of the same form that shows each published item in one record.
+    One of groups is here: what its groups say depends on all of them.
     """
 
-    published: DistributedTable | DistributedChunks
-    shape: PublishedRows | None = None
-    sample: Release | None = None
+    published: DistributedTable | DistributedChunks | Release
+    parts: Parts[Release]
 
     def check(self, guarantee: Guarantee) -> Verdict:
         """Check a promise without collecting the records."""
-        if isinstance(guarantee, Coherence) and self.sample is not None:
-            shown_items(self.sample, guarantee.sensitive)  # says so where a form hides its items
-        return check(guarantee, self.published, shape=self.shape)
+        return check(guarantee, self.parts)
 
 
 def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRelease:
     """Open a release on disk for checks on Spark.
 
-    The hash and the counts are checked. Clusters of chunks are read here and then distributed,
-    since their manifest lists them all; records are read by the workers.
+    The hash and the counts are checked. Records are read by the workers. Clusters of chunks whose
+    manifest lists them all are read here and then distributed; groups are read here and stay.
 
     Raises
     ------
@@ -75,11 +71,13 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
         _check_blocks(folder, blocks)
         chunks = DistributedChunks.from_names(blocks)
         _check_counts(folder, manifest, chunks.n_records, _places(chunks.frame, *NAMED))
-        return OpenedRelease(chunks)
+        return OpenedRelease(chunks, chunk_parts(chunks))
     if manifest.form == DisassociatedRelease.form:
+        chunks = DistributedChunks.from_release(load_release(folder).as_chunks(), engine)
+        return OpenedRelease(chunks, chunk_parts(chunks))
+    if manifest.form == GroupedRelease.form:
         release = load_release(folder)
-        assert isinstance(release, DisassociatedRelease)
-        return OpenedRelease(DistributedChunks.from_release(release, engine))
+        return OpenedRelease(release, Whole(release))
     if manifest.format != "parquet":
         raise ReleaseError(
             f"Spark reads releases in Parquet, and this one is {manifest.format}",
@@ -99,7 +97,10 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
         place = {str(node.get("id")): v for v, node in enumerate(nodes)}
     order = sorted(table.vocabulary.names, key=lambda label: (place.get(label, 0), label))
     sample = rebuild(manifest.form, LabelledRows.of([label] for label in order), manifest.structure)
-    return OpenedRelease(table, _shape(sample, order), sample)
+    shown = sample.data_rows()
+    number = {shown.labels[item]: item for item in shown.items.tolist()}
+    numbers = np.array([number[label] for label in table.vocabulary.names], dtype=np.int32)
+    return OpenedRelease(table, release_parts(table.parts, sample, numbers))
 
 
 def _read(folder: Path, manifest: Manifest, engine: Spark) -> DataFrame:
@@ -187,19 +188,3 @@ def _check_hash(folder: Path, manifest: Manifest) -> None:
             where=str(folder),
             fix="copy or write the release again",
         )
-
-
-def _shape(sample: Release, order: list[str]) -> PublishedRows:
-    """Return what labels stand for; the sample shows them in this order, one in each record."""
-    whole = published_rows(sample)
-    # From the numbers of the form to those of the table, which are the places of sorted labels.
-    at = np.array(sorted(range(len(order)), key=order.__getitem__), dtype=np.int64)
-    numbers = whole.items[at]
-    return type(whole)(
-        offsets=np.array([0, len(order)]),
-        items=np.arange(len(order), dtype=np.int32),
-        names=tuple(whole.names[i] for i in numbers.tolist()),
-        ids=tuple(whole.ids[i] for i in numbers.tolist()),
-        exact=whole.exact[numbers],
-        finder=whole.finder,
-    )

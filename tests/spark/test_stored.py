@@ -13,7 +13,15 @@ from tests.adversarial.crafted.writing import generalized, node, write_crafted
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Disassociate, SimpleSuppression
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
-from setveil.guarantee import Coherence, KAnonymity, KmAnonymity
+from setveil.guarantee import (
+    Coherence,
+    KAnonymity,
+    KmAnonymity,
+    PrivacyDegree,
+    RhoUncertainty,
+    SupportConstraints,
+)
+from setveil.release import publish_grouped, publish_sets
 from setveil.release.data_file import file_content
 from setveil.release.store import load_manifest, load_release, parts_written, save
 from setveil.spark import DistributedTable, anonymize
@@ -68,8 +76,9 @@ def test_crafted_releases_do_not_look_safer_than_here(spark, tmp_path):
     rows = [["flu", "venereal"], ["HIV"]]
     opened = crafted(spark, tmp_path / "tree", "generalized", rows, generalized(*nodes))
     assert opened.check(KAnonymity(k=1)).holds
-    with pytest.raises(NotApplicable, match="behind categories"):
-        opened.check(guarantee)
+    found = opened.check(guarantee)
+    assert not found.exact
+    assert found == guarantee.check(load_release(tmp_path / "tree"))
     for form, structure in (("split", {}), ("encoded", {"readable": ["flu"]})):
         opened = crafted(spark, tmp_path / form, form, [["HIV", "flu"]], structure)
         with pytest.raises(NotApplicable, match=r"profiles|tags"):
@@ -77,6 +86,37 @@ def test_crafted_releases_do_not_look_safer_than_here(spark, tmp_path):
     nodes[1:] = [node("7", "*", name="HIV"), node("HIV", "*", name="flu")]
     with pytest.raises(ParameterError, match="ambiguous"):
         crafted(spark, tmp_path / "two", "generalized", [["7"], ["HIV"]], generalized(*nodes))
+
+
+def test_sets_and_categories(spark, table, tmp_path):
+    tree = Taxonomy.balanced(table.vocabulary.names, fanout=2)
+    sets = publish_sets(table, [0, 0, 1, 1, 2, 3, 4, 5])[0]
+    nodes = Clump(k=2).anonymize(table, taxonomy=tree).release
+    for name, release in (("sets", sets), ("nodes", nodes)):
+        save(release, tmp_path / name, method="x", params={}, promise=None)
+        there = open_release(tmp_path / name, spark)
+        for guarantee in (
+            Coherence(h=0.5, k=2, p=2, sensitive=("i0", "i4")),
+            RhoUncertainty(rho=0.9, sensitive=("i1", "i5")),
+            SupportConstraints(itemsets=[["i5"], ["i6"]], k=3),
+        ):
+            try:
+                here = guarantee.check(release)
+            except NotApplicable:
+                with pytest.raises(NotApplicable):
+                    there.check(guarantee)
+            else:
+                found = there.check(guarantee)
+                assert (found.holds, found.exact) == (here.holds, here.exact)
+
+
+def test_groups_are_read_here(spark, table, tmp_path):
+    release, _ = publish_grouped(table, [n // 6 for n in range(60)], ["i0"])
+    save(release, tmp_path / "groups", method="x", params={}, promise=None)
+    opened = open_release(tmp_path / "groups", spark)
+    for p in (1, 2, 6):
+        guarantee = PrivacyDegree(p=p, sensitive=("i0",))
+        assert opened.check(guarantee) == guarantee.check(release)
 
 
 def test_disassociated(spark, table, tmp_path):

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
 from setveil import TransactionTable
 from setveil.anonymize import Disassociate
 from setveil.core.errors import NotApplicable
-from setveil.guarantee import Coherence, Disassociated, KAnonymity, KmAnonymity
-from setveil.spark import DistributedChunks, DistributedTable, check, routing, search
+from setveil.guarantee import (
+    Coherence,
+    Disassociated,
+    KAnonymity,
+    KmAnonymity,
+    RhoUncertainty,
+    SafeDisassociated,
+    SupportConstraints,
+)
+from setveil.spark import DistributedChunks, DistributedTable, check
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch):
-    monkeypatch.setattr(search, "cut_into_parts", partial(routing.cut_into_parts, most=300))
+def distributed(table, spark):
+    """Distribute a table whose searches are cut into many groups."""
+    return replace(DistributedTable.from_table(table, spark), room=300)
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +49,13 @@ def table():
         KmAnonymity(k=2, m=2),
         KmAnonymity(k=1, m=3),
         Coherence(h=1, k=1, p=2, sensitive=("i9", "absent")),
+        RhoUncertainty(rho="9/10", sensitive=("i9", "absent")),
+        SupportConstraints(itemsets=[["i0", "i9"], ["i3"]], k=2),
     ],
     ids=str,
 )
 def test_the_same_verdict(spark, table, guarantee):
-    there = check(guarantee, DistributedTable.from_table(table, spark))
+    there = check(guarantee, distributed(table, spark))
     assert there == guarantee.check(table)
 
 
@@ -54,7 +63,7 @@ def test_sets_of_three_in_many_parts(spark):
     rng = random.Random(5)
     rows = [[f"i{rng.randrange(6)}" for _ in range(3)] for _ in range(400)]
     table = TransactionTable.from_rows(rows)
-    there = DistributedTable.from_table(table, spark)
+    there = distributed(table, spark)
     for k in (8, 20):
         guarantee = KmAnonymity(k=k, m=3)
         assert check(guarantee, there) == guarantee.check(table)
@@ -65,7 +74,7 @@ def test_the_same_moles(spark, table, h, k, p):
     guarantee = Coherence(h=h, k=k, p=p, sensitive=("i0",))
     here, there = (
         guarantee.check(table),
-        check(guarantee, DistributedTable.from_table(table, spark)),
+        check(guarantee, distributed(table, spark)),
     )
     assert not here.holds
     # How many sets are looked at before a mole ends the search depends on the parts.
@@ -80,11 +89,17 @@ def test_disassociated(spark, table):
     assert check(Disassociated(k=3, m=2), there).reason == (
         Disassociated(k=3, m=2).check(release).reason
     )
+    safe = SafeDisassociated(k=3, m=2)
+    assert check(safe, there).holds == safe.check(release).holds
     broken = check(Disassociated(k=40, m=2), there)
     assert not broken.holds
     assert broken.witnesses
 
 
-def test_what_cannot_be_checked_is_said(spark, table):
-    with pytest.raises(NotApplicable, match="--engine local"):
-        check(Disassociated(k=3, m=2), DistributedTable.from_table(table, spark))
+def test_what_cannot_be_checked_is_said(spark, table, monkeypatch):
+    there = DistributedTable.from_table(table, spark)
+    with pytest.raises(NotApplicable, match="records cut into chunks"):
+        check(Disassociated(k=3, m=2), there)
+    monkeypatch.setattr(KAnonymity, "in_parts", False)
+    with pytest.raises(NotApplicable, match=r"k-anonymity needs all records .* --engine local"):
+        check(KAnonymity(k=2), there)

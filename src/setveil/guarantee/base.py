@@ -10,11 +10,11 @@ from setveil.core.errors import ParameterError
 from setveil.core.notebook import ROWS, html_table
 from setveil.core.params import Share
 from setveil.core.records import Parts, Whole
-from setveil.core.table import TransactionTable
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from setveil.core.table import TransactionTable
     from setveil.release.base import Release
 
     Published: TypeAlias = Release | TransactionTable | Parts[Any]
@@ -127,6 +127,7 @@ class HidesAmongK(CheckedInParts):
 def parts_of(published: Published) -> Parts[Any]:
     """Return what is published in parts that are tables or releases; in memory it is one.
 
+    >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu"]])
     >>> parts_of(table).sample is table
     True

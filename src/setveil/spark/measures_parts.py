@@ -204,6 +204,11 @@ class DistributedRelease:
         if isinstance(published, DistributedChunks):
             return cls(published=published, sketch=None)
         manifest = load_manifest(directory)
+        if not isinstance(published, DistributedTable):
+            raise NotApplicable(
+                f"releases of the form {manifest.form!r} are not measured on Spark",
+                fix="use --engine local",
+            )
         labels = list(published.vocabulary.names)
         return cls(
             published=published, sketch=Sketch.stored(manifest.form, labels, manifest.structure)

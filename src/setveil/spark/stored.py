@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class OpenedRelease:
     """
 
     published: DistributedTable | DistributedChunks | Release
-    parts: Parts[Release]
+    parts: Parts[Any]
 
     def check(self, guarantee: Guarantee) -> Verdict:
         """Check a promise without collecting the records."""

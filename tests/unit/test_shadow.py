@@ -15,7 +15,7 @@ from setveil.anonymize import Coat
 from setveil.attack import EC, Shadow
 from setveil.attack.elimination.calibration import BetaCalibration
 from setveil.attack.elimination.distance_attacks import best_cells
-from setveil.attack.elimination.evidence import CellRows, cell_tables
+from setveil.attack.elimination.distance_tables import CellRows, cell_tables
 from setveil.attack.elimination.shadow import (
     Learned,
     Rehearsed,

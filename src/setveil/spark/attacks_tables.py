@@ -21,6 +21,7 @@ from setveil.attack.elimination.distance_attacks import (
     guessed,
 )
 from setveil.attack.elimination.distance_tables import (
+    CellRows,
     Contexts,
     DistanceTable,
     Gaps,
@@ -28,7 +29,7 @@ from setveil.attack.elimination.distance_tables import (
     distance_table,
 )
 from setveil.attack.elimination.elimination_guess import EliminationGuess, TableGuess
-from setveil.attack.elimination.evidence import CellRows, Evidence, Shown
+from setveil.attack.elimination.evidence import Evidence, Shown
 from setveil.core.arrays import Int64Array, kept_offsets
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of

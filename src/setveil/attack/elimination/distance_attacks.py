@@ -1,4 +1,4 @@
-"""Telling which members of a generalized item were added: six attacks on distance tables.
+"""Telling which members of a generalized item were added: by distances, or all evidence at once.
 
 WBA, GBA and RBA order weighted distances as floating-point numbers: ties on paper may be broken by
 their last digit. The result is the same on every run, but not always that of exact fractions.
@@ -14,14 +14,18 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
 from setveil.attack.elimination.distance_tables import (
+    CellRows,
+    CellTables,
     Contexts,
     DistanceTable,
+    Target,
+    cell_tables,
     distance_tables,
     targets,
 )
@@ -37,23 +41,18 @@ from setveil.attack.elimination.elimination_kernels import (
     eliminate_by_weight,
     eliminate_in_order,
 )
-from setveil.attack.elimination.evidence import (
-    CellRows,
-    CellTables,
-    Evidence,
-    Shown,
-    cell_tables,
-    double_centred,
-)
+from setveil.attack.elimination.evidence import Evidence, Shown, double_centred
 from setveil.core.params import count, real
 from setveil.core.registry import name_of, register
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from setveil.core.arrays import BoolArray, FloatArray, Int64Array
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
+
+    Judge = Callable[[CellTables[Any]], Sequence[TableGuess]]
 
 SET_GENERALIZED = frozenset({"set-generalized"})
 
@@ -139,26 +138,34 @@ def eliminate_above(values: FloatArray, threshold: float, *, most: int | None = 
     return Eliminated(np.stack([rows[gone], columns[gone]], axis=1), flat[gone], threshold)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DistanceAttack:
-    """What the attacks on distance tables share: tables are made, attacked, and made again.
+def judged_table(
+    rows: Target, scores: FloatArray, result: Eliminated, chances: FloatArray | None = None
+) -> TableGuess:
+    """Return what is said of the cells of one generalized item."""
+    return TableGuess(
+        group=rows.group,
+        members=rows.members,
+        records=rows.records,
+        scores=scores,
+        eliminated=result.cells,
+        decided=result.decided,
+        threshold=result.threshold,
+        probabilities=chances,
+    )
+
+
+class EliminationAttack:
+    """What the attacks by context share: tables are made and judged, and made and judged again.
 
     The second time, contexts are exchanged between records: what the attack then finds, it did
     not learn from them. That guess is carried along as the control.
-
-    Parameters
-    ----------
-    context
-        How many items of a record's context are used: the most informative ones; None for all.
     """
 
     applies_to: ClassVar[frozenset[str]] = SET_GENERALIZED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
-    role: ClassVar[AuditRole] = elimination_role(by_default=False)
+    role: ClassVar[AuditRole] = elimination_role()
 
-    context: int | None = count(
-        None, doc="items of a context that are used, the most telling ones; none for all"
-    )
+    context: int | None = None
 
     def run(
         self,
@@ -166,17 +173,20 @@ class DistanceAttack:
         *,
         relatedness: Relatedness,
         rng: np.random.Generator | None = None,
+        **known: Any,
     ) -> EliminationGuess:
-        """Return which members were added, by their distance from the records' contexts.
+        """Return which members were added, by how they suit the contexts of the records.
 
         Parameters
         ----------
         release
             What is attacked.
         relatedness
-            How far apart terms are.
+            What is known of terms.
         rng
-            Exchanges the contexts for the control; without it always the same way.
+            Exchanges the contexts for the control, and draws; without it always the same way.
+        known
+            What else the attack requires or accepts.
 
         Raises
         ------
@@ -187,8 +197,17 @@ class DistanceAttack:
         check_applies(name, self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
         contexts = Contexts.of(release)
-        mixed = self._guess(release, relatedness, contexts.exchanged(rng), control=None)
-        return self._guess(release, relatedness, contexts, control=mixed)
+        attacked = self.cells(release, relatedness, contexts)
+        mixed = self.cells(release, relatedness, contexts.exchanged(rng))
+        judge, notes = self.prepare(release, relatedness, rng, **known)
+        return EliminationGuess(
+            attack=name,
+            tables=tuple(judge(attacked)),
+            notes=(*notes, *attacked.gaps.sentences()),
+            control=EliminationGuess(
+                attack=name, tables=tuple(judge(mixed)), notes=mixed.gaps.sentences()
+            ),
+        )
 
     def explain(
         self,
@@ -201,25 +220,58 @@ class DistanceAttack:
         """Return which items of a record's context spoke against what was eliminated from it."""
         return reasons(guess, release, record, relatedness=relatedness, context=self.context)
 
-    def eliminate(self, distances: FloatArray) -> Eliminated:
-        """Return which cells of a table of distances are eliminated."""
+    def cells(
+        self, release: SetGeneralizedRelease, relatedness: Relatedness, contexts: Contexts
+    ) -> CellTables[Any]:
+        """Return the tables that are judged."""
+        return cell_tables(release, relatedness, contexts=contexts)
+
+    def prepare(self, *given: Any, **known: Any) -> tuple[Judge, tuple[str, ...]]:
+        """Return what judges tables, and what a reader should know of it.
+
+        It is given the release, the relatedness and the generator, and what else :meth:`run` was.
+        """
         raise NotImplementedError
 
-    def _guess(
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceAttack(EliminationAttack):
+    """What the attacks on distance tables share.
+
+    Parameters
+    ----------
+    context
+        How many items of a record's context are used: the most informative ones; None for all.
+    """
+
+    role: ClassVar[AuditRole] = elimination_role(by_default=False)
+
+    context: int | None = count(
+        None, doc="items of a context that are used, the most telling ones; none for all"
+    )
+
+    def cells(
+        self, release: SetGeneralizedRelease, relatedness: Relatedness, contexts: Contexts
+    ) -> CellTables[DistanceTable]:
+        """Return tables of distances."""
+        return distance_tables(release, relatedness, context=self.context, contexts=contexts)
+
+    def prepare(
         self,
         release: SetGeneralizedRelease,
         relatedness: Relatedness,
-        contexts: Contexts,
-        *,
-        control: EliminationGuess | None,
-    ) -> EliminationGuess:
-        made = distance_tables(release, relatedness, context=self.context, contexts=contexts)
-        return EliminationGuess(
-            attack=name_of(type(self)),
-            tables=guessed(made.tables, [self.eliminate(table.distances) for table in made]),
-            notes=made.gaps.sentences(),
-            control=control,
-        )
+        rng: np.random.Generator,
+    ) -> tuple[Judge, tuple[str, ...]]:
+        """Return what eliminates cells of each table by themselves."""
+
+        def judge(made: CellTables[DistanceTable]) -> Sequence[TableGuess]:
+            return guessed(made.tables, [self.eliminate(table.distances) for table in made])
+
+        return judge, ()
+
+    def eliminate(self, distances: FloatArray) -> Eliminated:
+        """Return which cells of a table of distances are eliminated."""
+        raise NotImplementedError
 
 
 def guessed(
@@ -232,17 +284,7 @@ def guessed(
     for table, result in zip(tables, results, strict=True):
         scores = table.distances.copy()
         scores[result.cells[:, 0], result.cells[:, 1]] += step
-        found.append(
-            TableGuess(
-                group=table.group,
-                members=table.members,
-                records=table.records,
-                scores=scores,
-                eliminated=result.cells,
-                decided=result.decided,
-                threshold=result.threshold,
-            )
-        )
+        found.append(judged_table(table, scores, result))
     return tuple(found)
 
 
@@ -286,18 +328,7 @@ class RA:
         found = []
         for target in targets(release):
             drawn = rng.random((len(target.records), len(target.members)))
-            result = eliminate_above(drawn, 0.5)
-            found.append(
-                TableGuess(
-                    group=target.group,
-                    members=target.members,
-                    records=target.records,
-                    scores=drawn,
-                    eliminated=result.cells,
-                    decided=result.decided,
-                    threshold=result.threshold,
-                )
-            )
+            found.append(judged_table(target, drawn, eliminate_above(drawn, 0.5)))
         return EliminationGuess(attack="ra", tables=tuple(found))
 
 
@@ -439,7 +470,7 @@ LEVEL = 1e-12
 
 @register("attack", "ec", paper="setveil")
 @dataclass(frozen=True, kw_only=True)
-class EC:
+class EC(EliminationAttack):
     """Keep the members that suit the records best, by several kinds of evidence together.
 
     Each kind of evidence about a generalized item is freed of what is due to a record or to a
@@ -461,57 +492,19 @@ class EC:
     [(['(flu, gout)', 'fever'], 'gout'), (['(flu, gout)', 'toe'], 'flu')]
     """
 
-    applies_to: ClassVar[frozenset[str]] = frozenset({"set-generalized"})
-    requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
-    role: ClassVar[AuditRole] = elimination_role()
-
-    def run(
+    def prepare(
         self,
         release: SetGeneralizedRelease,
-        *,
         relatedness: Relatedness,
-        rng: np.random.Generator | None = None,
-    ) -> EliminationGuess:
-        """Return which members were added, and the same with contexts exchanged as a control.
-
-        Parameters
-        ----------
-        release
-            What is attacked.
-        relatedness
-            What is known of terms; each part of a sum is asked by itself, weights are not used.
-        rng
-            Exchanges the contexts for the control; without it always the same way.
-
-        Raises
-        ------
-        NotApplicable
-            The source of relatedness cannot tell members apart.
-        """
-        check_applies("ec", self.applies_to, release)
-        rng = np.random.default_rng(0) if rng is None else rng
+        rng: np.random.Generator,
+    ) -> tuple[Judge, tuple[str, ...]]:
+        """Return what weighs the evidence; each part of a sum of sources is asked by itself."""
         evidence = Evidence.of(relatedness, Shown.by(release))
-        mixed = Contexts.of(release).exchanged(rng)
-        control = _guess(cell_tables(release, relatedness, contexts=mixed), evidence, None)
-        return _guess(cell_tables(release, relatedness), evidence, control)
 
-    def explain(
-        self,
-        guess: EliminationGuess,
-        release: SetGeneralizedRelease,
-        record: int,
-        *,
-        relatedness: Relatedness,
-    ) -> tuple[Reason, ...]:
-        """Return which items of a record's context spoke against what was eliminated from it."""
-        return reasons(guess, release, record, relatedness=relatedness)
+        def judge(made: CellTables[CellRows]) -> Sequence[TableGuess]:
+            return [guess_table(table, evidence, made.contexts) for table in made]
 
-
-def _guess(
-    made: CellTables, evidence: Evidence, control: EliminationGuess | None
-) -> EliminationGuess:
-    found = tuple(guess_table(table, evidence, made.contexts) for table in made.tables)
-    return EliminationGuess(attack="ec", tables=found, notes=made.gaps.sentences(), control=control)
+        return judge, ()
 
 
 def guess_table(table: CellRows, evidence: Evidence, contexts: Contexts) -> TableGuess:
@@ -523,14 +516,7 @@ def guess_table(table: CellRows, evidence: Evidence, contexts: Contexts) -> Tabl
     gone = np.argwhere(~best_cells(-against))
     decided = against[gone[:, 0], gone[:, 1]]
     order = np.argsort(-decided, kind="stable")
-    return TableGuess(
-        group=table.group,
-        members=table.members,
-        records=table.records,
-        scores=against,
-        eliminated=gone[order],
-        decided=decided[order],
-    )
+    return judged_table(table, against, Eliminated(gone[order], decided[order], None))
 
 
 def added_up(evidence: Sequence[FloatArray]) -> FloatArray:

@@ -7,8 +7,8 @@ items that the record shows in clear.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from setveil.relatedness.base import Relatedness
     from setveil.release.set_generalized import SetGeneralizedRelease
 
+
+Rows = TypeVar("Rows", bound="CellRows")
 
 BLOCK = 2_000_000
 """Distances that are averaged at once."""
@@ -144,27 +146,54 @@ class Contexts:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DistanceTable:
+class CellRows(Target):
+    """The cells of one generalized item: a row per record that can be attacked, and its context.
+
+    Parameters
+    ----------
+    group, members
+        The generalized item's number in the release, and its members: one column each.
+    records
+        Numbers of the records, one row each: those with a context that the source knows.
+    contexts
+        For each row the numbers (in :class:`Contexts`) of its known items in clear; at least one.
+    """
+
+    contexts: tuple[Int64Array, ...]
+
+    @classmethod
+    def of(cls, target: Target, contexts: Contexts, familiar: npt.NDArray[np.bool_]) -> CellRows:
+        """Return the rows of a generalized item: of those records that show a known item."""
+        own = [contexts[record] for record in target.records.tolist()]
+        known = [items[familiar[items]] for items in own]
+        there = np.array([len(items) > 0 for items in known], dtype=bool)
+        return cls(
+            group=target.group,
+            members=target.members,
+            records=target.records[there],
+            contexts=tuple(items for items in known if len(items)),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self.records), len(self.members)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DistanceTable(CellRows):
     """How far each member of a generalized item is from each record that holds it.
 
     Parameters
     ----------
-    group
-        The generalized item's number in the release.
-    members
-        Its members, one column each.
-    records
-        Numbers of the records, one row each: those with a context that the source knows.
+    group, members, records
+        As :class:`CellRows` has them; all records have a distance.
     contexts
-        For each row the numbers (in :class:`Contexts`) of the items that were averaged over.
+        For each row the numbers of the items that were averaged over.
     distances
         Rows by columns, without gaps.
     """
 
-    group: int
-    members: tuple[str, ...]
-    records: Int64Array
-    contexts: tuple[Int64Array, ...]
     distances: FloatArray
 
 
@@ -221,8 +250,8 @@ class Gaps:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DistanceTables:
-    """The distance tables of a release, with what could not be said in them.
+class CellTables(Generic[Rows]):
+    """The tables of a release, with what could not be said in them.
 
     Parameters
     ----------
@@ -234,15 +263,77 @@ class DistanceTables:
         What was filled or left out.
     """
 
-    tables: tuple[DistanceTable, ...]
+    tables: tuple[Rows, ...]
     contexts: Contexts
     gaps: Gaps
 
-    def __iter__(self) -> Iterator[DistanceTable]:
+    def __iter__(self) -> Iterator[Rows]:
         return iter(self.tables)
 
     def __len__(self) -> int:
         return len(self.tables)
+
+
+DistanceTables = CellTables[DistanceTable]
+"""The distance tables of a release."""
+
+
+def cell_tables(
+    release: SetGeneralizedRelease,
+    relatedness: Relatedness,
+    *,
+    contexts: Contexts | None = None,
+) -> CellTables[CellRows]:
+    """Return the cells of a release that can be attacked with a source of relatedness.
+
+    Parameters
+    ----------
+    release, relatedness
+        What is attacked, and what is known.
+    contexts
+        Other contexts than those of the release, as for a control.
+
+    Raises
+    ------
+    NotApplicable
+        The source knows no member, so that it cannot tell one from another.
+
+    Examples
+    --------
+    >>> from setveil import TransactionTable
+    >>> from setveil.relatedness import NGD, RecordCounts
+    >>> from setveil.release.set_generalized import publish_sets
+    >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"]])
+    >>> release, _ = publish_sets(table, [0, 0, 1])
+    >>> made = cell_tables(release, NGD(RecordCounts.from_rows([["flu", "rash"], ["flu"]])))
+    >>> made.tables[0].members, made.tables[0].records.tolist(), made.gaps.sentences()
+    (('flu', 'gout'), [0], ('1 of 2 rows have no context: left out', '1 member is unknown: gout'))
+    """
+    here = Contexts.of(release) if contexts is None else contexts
+    attacked = targets(release)
+    members = [name for target in attacked for name in target.members]
+    familiar = np.asarray(relatedness.known(here.names), dtype=bool)
+    known = np.asarray(relatedness.known(members), dtype=bool)
+    if members and not known.any():
+        raise NotApplicable(
+            "the source of relatedness knows no member of any generalized item, and so cannot "
+            "tell which of them a record held",
+            fix="name a source that knows them: within the release all members are alike",
+        )
+    made = tuple(CellRows.of(target, here, familiar) for target in attacked)
+    rows = np.concatenate([np.empty(0, np.int64), *(target.records for target in attacked)])
+    bare = int(np.count_nonzero(np.diff(here.offsets)[rows] == 0))
+    lost = len(rows) - bare - sum(len(table.records) for table in made)
+    gaps = Gaps(
+        rows=len(rows),
+        without_context=bare,
+        context_unknown=lost,
+        unknown_context=_named(here.names, ~familiar),
+        unknown_members=tuple(sorted(_named(members, ~known))),
+    )
+    return CellTables(
+        tables=tuple(table for table in made if len(table.records)), contexts=here, gaps=gaps
+    )
 
 
 def distance_tables(
@@ -289,37 +380,18 @@ def distance_tables(
     """
     if context is not None and not is_whole(context, 1):
         raise ParameterError(f"context is {context!r}", fix="use None for all, or 1 and more")
-    here = Contexts.of(release) if contexts is None else contexts
-    attacked = targets(release)
-    members = tuple(name for target in attacked for name in target.members)
-    familiar = np.asarray(relatedness.known(here.names), dtype=bool)
-    known = np.asarray(relatedness.known(members), dtype=bool)
-    if members and not known.any():
-        raise NotApplicable(
-            "the source of relatedness knows no member of any generalized item, and so cannot "
-            "tell which of them a record held",
-            fix="name a source that knows them: within the release all members are alike",
-        )
-    bare = lost = apart = 0
-    made = []
-    for target in attacked:
-        own = [here[record] for record in target.records.tolist()]
-        used = [items[familiar[items]] for items in own]
-        table = distance_table(target, used, here.names, relatedness=relatedness, context=context)
-        empty, unknown = (sum(not len(items) for items in rows) for rows in (own, used))
-        bare, lost = bare + empty, lost + unknown - empty
-        apart += len(own) - unknown - len(table.records)
-        if len(table.records):
-            made.append(table)
-    gaps = Gaps(
-        rows=sum(len(target.records) for target in attacked),
-        without_context=bare,
-        context_unknown=lost,
-        without_distance=apart,
-        unknown_context=_named(here.names, ~familiar),
-        unknown_members=tuple(sorted(_named(members, ~known))),
+    cells = cell_tables(release, relatedness, contexts=contexts)
+    names = cells.contexts.names
+    made = [
+        distance_table(rows, rows.contexts, names, relatedness=relatedness, context=context)
+        for rows in cells
+    ]
+    apart = sum(len(rows.records) for rows in cells) - sum(len(table.records) for table in made)
+    return DistanceTables(
+        tables=tuple(table for table in made if len(table.records)),
+        contexts=cells.contexts,
+        gaps=replace(cells.gaps, without_distance=apart),
     )
-    return DistanceTables(tables=tuple(made), contexts=here, gaps=gaps)
 
 
 def _named(names: Sequence[str], chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:

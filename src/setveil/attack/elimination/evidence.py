@@ -11,10 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from setveil.attack.elimination.distance_tables import Contexts, Gaps, targets
-from setveil.core.errors import NotApplicable
 from setveil.core.table import take_rows
 from setveil.relatedness.base import Combined, Counts
 from setveil.relatedness.cooccurrence import ngd, pmi
@@ -22,7 +19,7 @@ from setveil.relatedness.cooccurrence import ngd, pmi
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from setveil.attack.elimination.distance_tables import Target
+    from setveil.attack.elimination.distance_tables import CellRows, Contexts
     from setveil.core.arrays import BoolArray, FloatArray, Int64Array
     from setveil.io.embeddings import Vectors
     from setveil.relatedness.base import Relatedness
@@ -34,112 +31,6 @@ HALF = 0.5
 """Added to counts of which the logarithm is taken."""
 PRIOR = 20.0
 """Weight, in documents, of a member's overall frequency against its frequency beside an item."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CellRows:
-    """The cells of one generalized item: a row per record that can be attacked, and its context.
-
-    Parameters
-    ----------
-    group, members
-        The generalized item's number in its release, and its members: one column each.
-    records
-        Numbers of the records, one row each.
-    contexts
-        For each row the numbers (in :class:`~setveil.attack.elimination.distance_tables.Contexts`)
-        of its known items in clear; at least one.
-    """
-
-    group: int
-    members: tuple[str, ...]
-    records: Int64Array
-    contexts: tuple[Int64Array, ...]
-
-    @classmethod
-    def of(cls, target: Target, contexts: Contexts, familiar: npt.NDArray[np.bool_]) -> CellRows:
-        """Return the rows of a generalized item: of those records that show a known item."""
-        own = [contexts[record] for record in target.records.tolist()]
-        known = [items[familiar[items]] for items in own]
-        there = np.array([len(items) > 0 for items in known], dtype=bool)
-        return cls(
-            group=target.group,
-            members=target.members,
-            records=target.records[there],
-            contexts=tuple(items for items in known if len(items)),
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
-        return len(self.records), len(self.members)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CellTables:
-    """The cells of all generalized items of a release, and what was left out."""
-
-    tables: tuple[CellRows, ...]
-    contexts: Contexts
-    gaps: Gaps
-
-
-def cell_tables(
-    release: SetGeneralizedRelease,
-    relatedness: Relatedness,
-    *,
-    contexts: Contexts | None = None,
-) -> CellTables:
-    """Return the cells of a release that can be attacked with a source of relatedness.
-
-    Parameters
-    ----------
-    release, relatedness
-        What is attacked, and what is known.
-    contexts
-        Other contexts than those of the release, as for a control.
-
-    Raises
-    ------
-    NotApplicable
-        The source knows no member, so that it cannot tell one from another.
-
-    Examples
-    --------
-    >>> from setveil import TransactionTable
-    >>> from setveil.relatedness import NGD, RecordCounts
-    >>> from setveil.release.set_generalized import publish_sets
-    >>> table = TransactionTable.from_rows([["flu", "rash"], ["gout"]])
-    >>> release, _ = publish_sets(table, [0, 0, 1])
-    >>> made = cell_tables(release, NGD(RecordCounts.from_rows([["flu", "rash"], ["flu"]])))
-    >>> made.tables[0].members, made.tables[0].records.tolist(), made.gaps.sentences()
-    (('flu', 'gout'), [0], ('1 of 2 rows have no context: left out', '1 member is unknown: gout'))
-    """
-    here = Contexts.of(release) if contexts is None else contexts
-    attacked = targets(release)
-    members = [name for target in attacked for name in target.members]
-    familiar = np.asarray(relatedness.known(here.names), dtype=bool)
-    known = np.asarray(relatedness.known(members), dtype=bool)
-    if members and not known.any():
-        raise NotApplicable(
-            "the source of relatedness knows no member of any generalized item, and so cannot "
-            "tell which of them a record held",
-            fix="name a source that knows them: within the release all members are alike",
-        )
-    made = tuple(CellRows.of(target, here, familiar) for target in attacked)
-    rows = np.concatenate([np.empty(0, np.int64), *(target.records for target in attacked)])
-    bare = int(np.count_nonzero(np.diff(here.offsets)[rows] == 0))
-    lost = len(rows) - bare - sum(len(table.records) for table in made)
-    gaps = Gaps(
-        rows=len(rows),
-        without_context=bare,
-        context_unknown=lost,
-        unknown_context=tuple(here.names[i] for i in np.flatnonzero(~familiar).tolist()),
-        unknown_members=tuple(sorted(members[i] for i in np.flatnonzero(~known).tolist())),
-    )
-    return CellTables(
-        tables=tuple(table for table in made if len(table.records)), contexts=here, gaps=gaps
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from setveil.attack.base import AuditRole, check_applies
 from setveil.attack.elimination.calibration import BetaCalibration
-from setveil.attack.elimination.distance_attacks import eliminate_above, elimination_role
-from setveil.attack.elimination.distance_tables import Contexts
-from setveil.attack.elimination.elimination_guess import (
-    EliminationGuess,
-    Reason,
-    TableGuess,
-    reasons,
+from setveil.attack.elimination.distance_attacks import (
+    EliminationAttack,
+    eliminate_above,
+    elimination_role,
+    judged_table,
 )
-from setveil.attack.elimination.evidence import (
+from setveil.attack.elimination.distance_tables import (
     CellRows,
     CellTables,
-    Evidence,
-    Shown,
+    Contexts,
     cell_tables,
-    double_centred,
 )
+from setveil.attack.elimination.evidence import Evidence, Shown, double_centred
 from setveil.attack.logistic import Logistic
 from setveil.core.errors import InfeasibleError, InputError, NotApplicable
 from setveil.core.params import count, real
@@ -36,7 +32,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.attack.elimination.evidence import CellTables
+    from setveil.attack.base import AuditRole
+    from setveil.attack.elimination.distance_attacks import Judge
+    from setveil.attack.elimination.elimination_guess import TableGuess
     from setveil.core.arrays import BoolArray, FloatArray
     from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
@@ -54,7 +52,7 @@ TRUST = 0.03
 
 @register("attack", "shadow", paper="setveil")
 @dataclass(frozen=True, kw_only=True)
-class Shadow:
+class Shadow(EliminationAttack):
     """Learn from the anonymizer, run on what the release shows, which members were added.
 
     On items in clear the adversary knows the truth. So the same anonymizer is run on these, with
@@ -84,7 +82,6 @@ class Shadow:
     setveil.core.errors.ParameterError: tables is 5. To fix: use a whole number of at least 10.
     """
 
-    applies_to: ClassVar[frozenset[str]] = frozenset({"set-generalized"})
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
     role: ClassVar[AuditRole] = elimination_role(cost=3)
@@ -96,16 +93,16 @@ class Shadow:
         0.5, least=0, most=1, doc="chance of having been added above which a member goes"
     )
 
-    def run(
+    def prepare(
         self,
         release: SetGeneralizedRelease,
-        *,
         relatedness: Relatedness,
+        rng: np.random.Generator,
+        *,
         anonymizer: Method,
-        rng: np.random.Generator | None = None,
         progress: Progress | None = None,
-    ) -> EliminationGuess:
-        """Return which members were added, with the chance of each.
+    ) -> tuple[Judge, tuple[str, ...]]:
+        """Learn from shadow tables, and return what gives every cell its chance.
 
         Parameters
         ----------
@@ -113,43 +110,34 @@ class Shadow:
             What is attacked.
         relatedness
             What is known of terms; each part of a sum is asked by itself, weights are not used.
+        rng
+            Draws what the anonymizer protects, folds and samples.
         anonymizer
             What the release was made with, with the same parameters.
-        rng
-            Draws what the anonymizer protects, folds and samples; without it always the same.
         progress
             Told how many shadow tables there are.
 
         Raises
         ------
         NotApplicable
-            The source of relatedness cannot tell members apart, or there is too little in clear
-            to learn from.
+            There is too little in clear to learn from.
         """
-        check_applies("shadow", self.applies_to, release)
-        rng = np.random.default_rng(0) if rng is None else rng
-        attacked = cell_tables(release, relatedness)
-        mixed = cell_tables(release, relatedness, contexts=Contexts.of(release).exchanged(rng))
         seen, runs = self._rehearsed(release, anonymizer, relatedness, rng, progress)
         if progress is not None:
             progress("learning", len(seen), len(seen))
         model = Learned.fit(seen, rng)
-        times = f"{runs} run{'s' if runs > 1 else ''}"
-        notes = (f"learned from {len(seen):,} shadow tables of {times} of the anonymizer",)
-        control = self._guess(mixed, described(mixed, release, relatedness), model)
-        guess = self._guess(attacked, described(attacked, release, relatedness), model)
-        return replace(guess, notes=(*notes, *guess.notes), control=control)
 
-    def explain(
-        self,
-        guess: EliminationGuess,
-        release: SetGeneralizedRelease,
-        record: int,
-        *,
-        relatedness: Relatedness,
-    ) -> tuple[Reason, ...]:
-        """Return which items of a record's context spoke against what was eliminated from it."""
-        return reasons(guess, release, record, relatedness=relatedness)
+        def judge(made: CellTables[CellRows]) -> list[TableGuess]:
+            tables = described(made, release, relatedness)
+            return [
+                judged_table(
+                    table.cells, chances, eliminate_above(chances, self.threshold), chances
+                )
+                for table, chances in zip(tables, model.added(tables), strict=True)
+            ]
+
+        times = f"{runs} run{'s' if runs > 1 else ''}"
+        return judge, (f"learned from {len(seen):,} shadow tables of {times} of the anonymizer",)
 
     def _rehearsed(
         self,
@@ -175,26 +163,6 @@ class Shadow:
                 fix="use rba or ec, which learn nothing",
             )
         return seen, runs
-
-    def _guess(
-        self, made: CellTables, tables: Sequence[Described], model: Learned
-    ) -> EliminationGuess:
-        found = []
-        for table, chances in zip(tables, model.added(tables), strict=True):
-            result = eliminate_above(chances, self.threshold)
-            found.append(
-                TableGuess(
-                    group=table.cells.group,
-                    members=table.cells.members,
-                    records=table.cells.records,
-                    scores=chances,
-                    eliminated=result.cells,
-                    decided=result.decided,
-                    threshold=self.threshold,
-                    probabilities=chances,
-                )
-            )
-        return EliminationGuess(attack="shadow", tables=tuple(found), notes=made.gaps.sentences())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -324,7 +292,7 @@ class Rehearsed(Described):
 
 
 def described(
-    made: CellTables, release: SetGeneralizedRelease, relatedness: Relatedness
+    made: CellTables[CellRows], release: SetGeneralizedRelease, relatedness: Relatedness
 ) -> list[Described]:
     """Return features of all cells of a release; forms are learned from what it shows in clear.
 

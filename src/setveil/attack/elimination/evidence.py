@@ -55,6 +55,7 @@ class Evidence:
     >>> release, _ = publish_sets(table, [0, 1, 1, 2])
     >>> corpus = [["fever", "flu"], ["flu"], ["toe", "gout"], ["gout"], ["fever", "toe"]]
     >>> ngd = NGD(RecordCounts.from_rows(corpus))
+    >>> from setveil.attack.elimination.distance_tables import cell_tables
     >>> cells = cell_tables(release, ngd)
     >>> found = Evidence.of(ngd, Shown.by(release)).about(cells.tables[0], cells.contexts)
     >>> sorted(found)

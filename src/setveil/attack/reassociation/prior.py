@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from math import lgamma
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,12 +24,12 @@ from setveil.attack.reassociation.pieces import (
 )
 from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
 from setveil.core.params import count
-from setveil.core.registry import register
+from setveil.core.registry import name_of, register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from setveil.attack.reassociation.pieces import ClusterSample, Placed, Pool
+    from setveil.attack.reassociation.pieces import Placed, Pool
     from setveil.core.arrays import FloatArray, Int64Array
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -38,9 +38,113 @@ COPIES_DOC = "rows that a term of the term chunk is attached to"
 CACHED = 4096
 
 
+class Placing(NamedTuple):
+    """Where an attack puts the pieces.
+
+    Parameters
+    ----------
+    placed
+        For each pool the rows of its pieces.
+    notes
+        What a reader should know.
+    pairs
+        Which terms are said to come from one record; without them those that stand in one row.
+    """
+
+    placed: Sequence[Placed]
+    notes: Sequence[str] = ()
+    pairs: Sequence[tuple[int, str, str]] | None = None
+
+
+class ReassociationAttack:
+    """What the attacks on chunks share: clusters are drawn, pieces placed, baselines put beside.
+
+    An attack has the parameters `term_copies` (how many rows a term of the term chunk is attached
+    to) and `sample` (how many clusters are drawn to be attacked), and says by :meth:`place` where
+    the pieces go.
+    """
+
+    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
+    requires: ClassVar[frozenset[str]] = frozenset()
+
+    term_copies: int
+    sample: int | None
+
+    def run(
+        self,
+        release: DisassociatedRelease,
+        *,
+        rng: np.random.Generator | None = None,
+        **known: Any,
+    ) -> ReassociationGuess:
+        """Return the records put together, beside what chance and counts put together.
+
+        Parameters
+        ----------
+        release
+            What is attacked.
+        rng
+            Draws clusters and baselines and breaks ties; without it always the same way.
+        known
+            What the attack requires or accepts, as :meth:`place` has it.
+
+        Raises
+        ------
+        NotApplicable
+            What is known cannot tell any row from another.
+        """
+        name = name_of(type(self))
+        check_applies(name, self.applies_to, release)
+        rng = np.random.default_rng(0) if rng is None else rng
+        sample = draw_clusters(release, self.sample, rng)
+        found = pools(release, sample, rng)
+        made = self.place(release, found, rng, **known)
+        copies = self.term_copies
+        by_chance = [place_at_random(pool, rng, term_copies=copies) for pool in found]
+        by_counts = [place_by_prior(pool, rng, term_copies=copies) for pool in found]
+        said = () if sample is None else (sample.sentence(release),)
+        return _guess(
+            name,
+            found,
+            made.placed,
+            made.pairs,
+            baselines={
+                "random": _guess("random", found, by_chance),
+                "prior": _guess("prior", found, by_counts),
+            },
+            notes=(*said, *made.notes),
+            draws=() if sample is None else tuple(sample.draws.tolist()),
+        )
+
+    def draws_clusters(self, release: DisassociatedRelease) -> bool:
+        """Tell whether only some clusters of a release are attacked."""
+        return self.sample is not None and self.sample < len(release.sizes)
+
+    def place(self, *given: Any, **known: Any) -> Placing:
+        """Return rows for the pieces of pools.
+
+        It is given the release, its pools and the generator, and what else :meth:`run` was.
+        """
+        raise NotImplementedError
+
+
+def _guess(
+    attack: str,
+    found: Sequence[Pool],
+    placed: Sequence[Placed],
+    pairs: Sequence[tuple[int, str, str]] | None = None,
+    **beside: Any,
+) -> ReassociationGuess:
+    together = list(zip(found, placed, strict=True))
+    if pairs is None:
+        pairs = [pair for pool, rows in together for pair in pairs_in_rows(pool, rows)]
+    clusters = (cluster for pool, rows in together for cluster in assembled(pool, rows))
+    return ReassociationGuess(attack=attack, clusters=tuple(clusters), pairs=tuple(pairs), **beside)
+
+
 @register("attack", "prior", paper="setveil")
 @dataclass(frozen=True, kw_only=True)
-class Prior:
+class Prior(ReassociationAttack):
     """Attach pieces to the anchors that most records show: counts alone, no meaning.
 
     In a cluster of n records an anchor stands in m rows, and a piece in c records. If pieces were
@@ -72,116 +176,16 @@ class Prior:
     [('a', 'b', 'c'), ('a', 'b', 't'), ('a', 'c')]
     """
 
-    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
-    requires: ClassVar[frozenset[str]] = frozenset()
     role: ClassVar[AuditRole] = reassociation_role(cost=1)
 
     term_copies: int = count(1, doc=COPIES_DOC)
     sample: int | None = count(None, doc=SAMPLE_DOC)
 
-    def run(
-        self, release: DisassociatedRelease, *, rng: np.random.Generator | None = None
-    ) -> ReassociationGuess:
-        """Return the records put together by counts.
-
-        Parameters
-        ----------
-        release
-            What is attacked.
-        rng
-            Decides between equal chances, and among equal rows; without it always the same way.
-        """
-        check_applies("prior", self.applies_to, release)
-        rng = np.random.default_rng(0) if rng is None else rng
-        sample = draw_clusters(release, self.sample, rng)
-        found = pools(release, sample, rng)
-        placed = [place_by_prior(pool, rng, term_copies=self.term_copies) for pool in found]
-        return reassociated(
-            "prior", release, found, placed, rng, sample=sample, term_copies=self.term_copies
-        )
-
-
-def reassociated(
-    attack: str,
-    release: DisassociatedRelease,
-    found: Sequence[Pool],
-    placed: Sequence[Placed],
-    rng: np.random.Generator,
-    *,
-    sample: ClusterSample | None = None,
-    term_copies: int = 1,
-    pairs: Sequence[tuple[int, str, str]] | None = None,
-    notes: Sequence[str] = (),
-) -> ReassociationGuess:
-    """Return a guess beside its baselines, with as many copies of terms.
-
-    Parameters
-    ----------
-    attack
-        The attack's name.
-    release
-        What is attacked.
-    found, placed
-        The pools of the release, and for each the rows of its pieces.
-    rng
-        Draws the baselines.
-    sample
-        Which clusters are attacked; without it all.
-    term_copies
-        As the attack had it.
-    pairs
-        Which terms are said to come from one record; without them those that stand in one row.
-    notes
-        What a reader should know.
-    """
-    baselines = {
-        "random": _guess(
-            "random", found, [place_at_random(p, rng, term_copies=term_copies) for p in found]
-        ),
-        "prior": _guess(
-            "prior", found, [place_by_prior(p, rng, term_copies=term_copies) for p in found]
-        ),
-    }
-    said = () if sample is None else (sample.sentence(release),)
-    return _guess(
-        attack,
-        found,
-        placed,
-        pairs=pairs,
-        baselines=baselines,
-        notes=(*said, *notes),
-        draws=() if sample is None else tuple(sample.draws.tolist()),
-    )
-
-
-def _guess(
-    attack: str,
-    found: Sequence[Pool],
-    placed: Sequence[Placed],
-    *,
-    pairs: Sequence[tuple[int, str, str]] | None = None,
-    baselines: dict[str, ReassociationGuess] | None = None,
-    notes: tuple[str, ...] = (),
-    draws: tuple[int, ...] = (),
-) -> ReassociationGuess:
-    if pairs is None:
-        pairs = [
-            pair
-            for pool, rows in zip(found, placed, strict=True)
-            for pair in pairs_in_rows(pool, rows)
-        ]
-    return ReassociationGuess(
-        attack=attack,
-        clusters=tuple(
-            cluster
-            for pool, rows in zip(found, placed, strict=True)
-            for cluster in assembled(pool, rows)
-        ),
-        pairs=tuple(pairs),
-        baselines={} if baselines is None else baselines,
-        notes=notes,
-        draws=draws,
-    )
+    def place(
+        self, release: DisassociatedRelease, found: Sequence[Pool], rng: np.random.Generator
+    ) -> Placing:
+        """Return rows by counts."""
+        return Placing([place_by_prior(pool, rng, term_copies=self.term_copies) for pool in found])
 
 
 def place_by_prior(

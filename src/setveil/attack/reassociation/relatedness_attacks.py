@@ -11,9 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from setveil.attack.base import AuditRole, check_applies
 from setveil.attack.reassociation.piece_scores import (
     average,
     most_related,
@@ -22,20 +19,22 @@ from setveil.attack.reassociation.piece_scores import (
     related_group,
 )
 from setveil.attack.reassociation.pieces import (
-    DISASSOCIATED,
     SAMPLE_DOC,
-    draw_clusters,
     place_at_random,
-    pools,
     reassociation_role,
 )
-from setveil.attack.reassociation.prior import COPIES_DOC, reassociated
+from setveil.attack.reassociation.prior import COPIES_DOC, Placing, ReassociationAttack
 from setveil.core.params import count, flag
-from setveil.core.registry import name_of, register
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from setveil.attack.base import AuditRole
     from setveil.attack.reassociation.piece_scores import Merge
-    from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
+    from setveil.attack.reassociation.pieces import Pool
     from setveil.relatedness.base import Relatedness
     from setveil.release.disassociated import DisassociatedRelease
 
@@ -52,7 +51,7 @@ EVERYWHERE_DOC = "use it for record chunks too, which otherwise are attached as 
 
 @register("attack", "random", paper=PAPER, bibtex=BIBTEX)
 @dataclass(frozen=True, kw_only=True)
-class Random:
+class Random(ReassociationAttack):
     """Attach every piece to rows drawn at random: what knowing nothing gives.
 
     The pieces of one chunk go to different rows, as in any original.
@@ -66,6 +65,7 @@ class Random:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from setveil import TransactionTable
     >>> from setveil.release.chunk_plan import Plan, publish_disassociated
     >>> table = TransactionTable.from_rows([["a", "t"], ["a"]])
@@ -76,36 +76,18 @@ class Random:
     [('a',), ('a', 't')]
     """
 
-    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
-    requires: ClassVar[frozenset[str]] = frozenset()
-
     term_copies: int = count(1, doc=COPIES_DOC)
     sample: int | None = count(None, doc=SAMPLE_DOC)
 
-    def run(
-        self, release: DisassociatedRelease, *, rng: np.random.Generator | None = None
-    ) -> ReassociationGuess:
-        """Return the records of a world drawn at random.
-
-        Parameters
-        ----------
-        release
-            What is attacked.
-        rng
-            Draws; without it always the same.
-        """
-        check_applies("random", self.applies_to, release)
-        rng = np.random.default_rng(0) if rng is None else rng
-        sample = draw_clusters(release, self.sample, rng)
-        found = pools(release, sample, rng)
-        placed = [place_at_random(pool, rng, term_copies=self.term_copies) for pool in found]
-        return reassociated(
-            "random", release, found, placed, rng, sample=sample, term_copies=self.term_copies
-        )
+    def place(
+        self, release: DisassociatedRelease, found: Sequence[Pool], rng: np.random.Generator
+    ) -> Placing:
+        """Return the rows of a world drawn at random."""
+        return Placing([place_at_random(pool, rng, term_copies=self.term_copies) for pool in found])
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelatednessAttack:
+class RelatednessAttack(ReassociationAttack):
     """What the attacks by relatedness share: pieces are scored, and go to the rows of best scores.
 
     A distinct sub-record goes to as many rows as it has copies, those of the best scores,
@@ -122,56 +104,27 @@ class RelatednessAttack:
         How many clusters are drawn to be attacked; all of them by default.
     """
 
-    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
     role: ClassVar[AuditRole] = reassociation_role(cost=2)
 
     term_copies: int = count(1, doc=COPIES_DOC)
     sample: int | None = count(None, doc=SAMPLE_DOC)
 
-    def run(
+    def place(
         self,
         release: DisassociatedRelease,
+        found: Sequence[Pool],
+        rng: np.random.Generator,
         *,
         relatedness: Relatedness,
-        rng: np.random.Generator | None = None,
-    ) -> ReassociationGuess:
-        """Return the records put together by how related pieces are to anchors.
-
-        Parameters
-        ----------
-        release
-            What is attacked.
-        relatedness
-            How far apart terms are.
-        rng
-            Breaks ties and draws the baselines; without it always the same way.
-
-        Raises
-        ------
-        NotApplicable
-            The source of relatedness cannot tell any row from another.
-        """
-        name = name_of(type(self))
-        check_applies(name, self.applies_to, release)
-        rng = np.random.default_rng(0) if rng is None else rng
-        sample = draw_clusters(release, self.sample, rng)
-        found = pools(release, sample, rng)
+    ) -> Placing:
+        """Return the rows whose anchors pieces are most related to."""
         scored = piece_scores(found, relatedness, self.merges())
         placed = [
             place_best(pool, scores, rng, term_copies=self.term_copies)
             for pool, scores in zip(found, scored.tables, strict=True)
         ]
-        return reassociated(
-            name,
-            release,
-            found,
-            placed,
-            rng,
-            sample=sample,
-            term_copies=self.term_copies,
-            notes=scored.notes,
-        )
+        return Placing(placed, scored.notes)
 
     def merges(self) -> dict[str, Merge]:
         """Return for each kind of piece how the numbers for an anchor's terms become one."""
@@ -244,6 +197,7 @@ class RGA(TermAttack):
 
     Examples
     --------
+    >>> import numpy as np
     >>> related_group(np.array([[0.41], [0.50], [0.53]])).round(3).tolist()
     [0.515]
 
@@ -272,6 +226,7 @@ class MRA(TermAttack):
 
     Examples
     --------
+    >>> import numpy as np
     >>> most_related(np.array([[0.41], [0.50], [0.53]])).tolist()
     [0.53]
 

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.attack.base import AuditRole, check_applies
 from setveil.attack.logistic import Logistic
 from setveil.attack.reassociation.piece_scores import check_known
 from setveil.attack.reassociation.pieces import (
-    DISASSOCIATED,
     SAMPLE_DOC,
-    draw_clusters,
     pools,
     reassociation_role,
 )
 from setveil.attack.reassociation.prior import (
     COPIES_DOC,
+    Placing,
+    ReassociationAttack,
     place_by_prior,
-    reassociated,
     rows_of_terms,
 )
 from setveil.attack.reassociation.term_evidence import (
@@ -40,8 +38,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.attack.base import AuditRole
     from setveil.attack.reassociation.pieces import Pool
-    from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
     from setveil.core.arrays import FloatArray, Int64Array
     from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
@@ -66,7 +64,7 @@ STARTS = 2
 
 @register("attack", "semantic-prior", paper="setveil")
 @dataclass(frozen=True, kw_only=True)
-class SemanticPrior:
+class SemanticPrior(ReassociationAttack):
     """Attach terms by counts and meaning together; what meaning is worth is learned.
 
     Like :class:`~setveil.attack.reassociation.prior.Prior`, but the chance that a row holds a term
@@ -106,7 +104,6 @@ class SemanticPrior:
     setveil.core.errors.ParameterError: term_copies is 0. To fix: use a whole number of at least 1.
     """
 
-    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
     role: ClassVar[AuditRole] = reassociation_role(
@@ -120,26 +117,24 @@ class SemanticPrior:
     term_copies: int = count(1, doc=COPIES_DOC)
     sample: int | None = count(None, doc=SAMPLE_DOC)
 
-    def run(
+    def place(
         self,
         release: DisassociatedRelease,
+        found: Sequence[Pool],
+        rng: np.random.Generator,
         *,
         relatedness: Relatedness,
-        rng: np.random.Generator | None = None,
         progress: Progress | None = None,
         studied: Studied | None = None,
-    ) -> ReassociationGuess:
-        """Return the records put together by counts and meaning.
+    ) -> Placing:
+        """Return rows by counts and meaning.
 
         Parameters
         ----------
-        release
-            What is attacked.
+        release, found, rng
+            As :meth:`run` gives them; the generator also starts the clustering.
         relatedness
             What is known of terms; each part of a sum is asked by itself.
-        rng
-            Breaks ties, starts the clustering and draws the baselines; without it always the
-            same way.
         progress
             Told how many clusters are done.
         studied
@@ -150,14 +145,10 @@ class SemanticPrior:
         NotApplicable
             The source of relatedness knows no anchor, or nothing that is to be attached.
         """
-        check_applies("semantic-prior", self.applies_to, release)
-        rng = np.random.default_rng(0) if rng is None else rng
-        sample = draw_clusters(release, self.sample, rng)
-        found = pools(release, sample, rng)
         if progress is not None:
             progress("learning", 0, len(found))
         if studied is None:
-            lessons = None if sample is None else draw_lessons(release, rng)
+            lessons = draw_lessons(release, rng) if self.draws_clusters(release) else None
             studied = study(release, relatedness, found, lessons)
         evidence, learned, notes = studied
         placed, pairs = [], list[tuple[int, str, str]]()
@@ -183,17 +174,7 @@ class SemanticPrior:
                 progress("attaching terms", number + 1, len(found))
         if large:
             notes = (*notes, f"in {large:,} large clusters terms were attached without clustering")
-        return reassociated(
-            "semantic-prior",
-            release,
-            found,
-            placed,
-            rng,
-            sample=sample,
-            term_copies=self.term_copies,
-            pairs=pairs if self.clustering else None,
-            notes=notes,
-        )
+        return Placing(placed, notes, pairs if self.clustering else None)
 
     def _placed(
         self,
@@ -204,12 +185,12 @@ class SemanticPrior:
         rng: np.random.Generator,
         *,
         clustering: bool,
-    ) -> Placing:
+    ) -> TermRows:
         fit = SHARPNESS * learned.fit(task, cluster, evidence)[:, task.value_of]
         if not clustering or len(task.terms) < 2:
             chances = np.exp(fit - fit.max(axis=1, keepdims=True))
             chances /= chances.sum(axis=1, keepdims=True)
-            return Placing(_best_rows(chances, task.value_of, self.term_copies, rng), [])
+            return TermRows(_best_rows(chances, task.value_of, self.term_copies, rng), [])
         alike = likeness(evidence.pairs(cluster, task.terms, task.terms))
         chances = clustered(fit, alike, FOR_ANCHORS, rng)
         linked = shared_out(clustered(fit, alike, FOR_LINKS, rng, starts=STARTS))
@@ -218,10 +199,10 @@ class SemanticPrior:
             (task.terms[i], task.terms[j])
             for i, j in zip(first.tolist(), second.tolist(), strict=True)
         ]
-        return Placing(_best_rows(chances, task.value_of, self.term_copies, rng), pairs)
+        return TermRows(_best_rows(chances, task.value_of, self.term_copies, rng), pairs)
 
 
-class Placing(NamedTuple):
+class TermRows(NamedTuple):
     """The rows of each term of a term chunk, and the terms that are said to be of one record."""
 
     rows: list[Int64Array]

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from setveil.attack.base import AuditRole, check_applies
 from setveil.attack.reassociation.piece_scores import average, piece_scores, place_best
 from setveil.attack.reassociation.pieces import (
-    DISASSOCIATED,
     SAMPLE_DOC,
-    draw_clusters,
     place_at_random,
-    pools,
     reassociation_role,
 )
-from setveil.attack.reassociation.prior import COPIES_DOC, reassociated
+from setveil.attack.reassociation.prior import COPIES_DOC, Placing, ReassociationAttack
 from setveil.attack.reassociation.relatedness_attacks import BIBTEX, PAPER
 from setveil.core.arrays import FloatArray, Int64Array, offsets_of
 from setveil.core.errors import ParameterError
@@ -30,8 +26,8 @@ from setveil.kernels.vertical_partition import TERM_CHUNK, vertical_partition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from setveil.attack.base import AuditRole
     from setveil.attack.reassociation.pieces import Piece, Pool
-    from setveil.attack.reassociation.reassociation_guess import ReassociationGuess
     from setveil.core.arrays import FloatArray, Int64Array
     from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
@@ -58,7 +54,7 @@ class Disassociator(Protocol):
 
 @register("attack", "vpa", paper=PAPER, bibtex=BIBTEX)
 @dataclass(frozen=True, kw_only=True)
-class VPA:
+class VPA(ReassociationAttack):
     """Vertical-partitioning attack: try combinations of chunks until parting them gives these.
 
     Sub-records of a second chunk are combined with those of the anchor chunk in the way of the
@@ -103,7 +99,6 @@ class VPA:
     term chunk at random.
     """
 
-    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
     role: ClassVar[AuditRole] = reassociation_role(cost=3, params={"largest": 500})
@@ -116,27 +111,26 @@ class VPA:
     term_copies: int = count(1, doc=COPIES_DOC)
     sample: int | None = count(None, doc=SAMPLE_DOC)
 
-    def run(
+    def place(
         self,
         release: DisassociatedRelease,
+        found: Sequence[Pool],
+        rng: np.random.Generator,
         *,
         relatedness: Relatedness,
         anonymizer: Disassociator,
-        rng: np.random.Generator | None = None,
         progress: Progress | None = None,
-    ) -> ReassociationGuess:
-        """Return the records put together by relatedness, and by parting them again.
+    ) -> Placing:
+        """Return rows by relatedness, and by parting records again.
 
         Parameters
         ----------
-        release
-            What is attacked.
+        release, found, rng
+            As :meth:`run` gives them.
         relatedness
             How far apart terms are.
         anonymizer
             What the release was made with; only its k and m are used.
-        rng
-            Breaks ties and draws the baselines; without it always the same way.
         progress
             Told how many clusters are done.
 
@@ -147,16 +141,12 @@ class VPA:
         ParameterError
             The anonymizer has no k and m.
         """
-        check_applies("vpa", self.applies_to, release)
         k, m = getattr(anonymizer, "k", None), getattr(anonymizer, "m", None)
         if not isinstance(k, int) or not isinstance(m, int):
             raise ParameterError(
                 "vpa parts records as the anonymizer did, and this one has no k and m",
                 fix="give the anonymizer that made the release, such as Disassociate(k=5, m=2)",
             )
-        rng = np.random.default_rng(0) if rng is None else rng
-        sample = draw_clusters(release, self.sample, rng)
-        found = pools(release, sample, rng)
         kinds = ("record", "shared", "term")
         scored = piece_scores(found, relatedness, dict.fromkeys(kinds, average))
         placed = []
@@ -183,16 +173,7 @@ class VPA:
                 f"for {failed:,} of {chunks:,} chunks none of the combinations tried (at most "
                 f"{self.combinations}) gives the published chunks: the first was taken"
             )
-        return reassociated(
-            "vpa",
-            release,
-            found,
-            placed,
-            rng,
-            sample=sample,
-            term_copies=self.term_copies,
-            notes=notes,
-        )
+        return Placing(placed, notes)
 
 
 class Combination(NamedTuple):

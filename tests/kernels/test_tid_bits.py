@@ -7,8 +7,8 @@ from setveil.anonymize.set_generalization.cover_kernels import (
     join,
     rare_pattern,
     record_patterns,
+    shared_supports,
     tid_bits,
-    union_supports,
 )
 
 ITEMS = 6
@@ -43,14 +43,15 @@ def test_unions(rows, chosen, within):
     bits = bits_of(rows)
     others = np.array([i for i in range(ITEMS) if i != chosen], dtype=np.int64)
     among = common_bits(bits, np.array(sorted(within), dtype=np.int64))
-    unions, inside = union_supports(bits, chosen, others, among)
-    for other, union, part in zip(others.tolist(), unions.tolist(), inside.tolist(), strict=True):
+    shared, inside = shared_supports(bits, chosen, others, among)
+    for other, both, part in zip(others.tolist(), shared.tolist(), inside.tolist(), strict=True):
         either = [row for row in rows if row & {chosen, other}]
-        assert union == len(either)
+        assert both == sum(row >= {chosen, other} for row in rows)
         assert part == sum(within <= row for row in either)
     other = int(others[0])
     expected = as_set(bits[chosen]) | as_set(bits[other])
-    assert join(bits, chosen, other) == len(expected)
+    both = as_set(bits[chosen]) & as_set(bits[other])
+    assert join(bits, chosen, other) == len(both)
     assert as_set(bits[chosen]) == expected
 
 
@@ -78,9 +79,10 @@ def test_more_than_65536_records_and_64_items():
     n = 70_000
     rows = [{r % 64} for r in range(n)]
     bits = bits_of(rows, 64)
-    unions, _ = union_supports(
+    shared, unions = shared_supports(
         bits, 0, np.arange(1, 64), common_bits(bits, np.array([], dtype=np.int64))
     )
+    assert not shared.any()
     assert unions.sum() == 63 * len(range(0, n, 64)) + sum(
         len(range(i, n, 64)) for i in range(1, 64)
     )

@@ -1,9 +1,10 @@
-"""What the driver decides for distributed records, without Spark: batches are worked on here."""
+"""What the driver decides for distributed records, without Spark: parts are worked on here."""
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import partial, reduce
+import pickle
+from functools import reduce
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -12,75 +13,72 @@ from hypothesis import strategies as st
 from tests.strategies import tables_with_taxonomy
 
 from setveil import Taxonomy, TransactionTable
-from setveil.anonymize import AprioriKm, Disassociate
+from setveil.anonymize import LRA, PCTA, AprioriKm, Coat, Disassociate, VPAKm
 from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_km import whole_cost
-from setveil.engine import Local
+from setveil.core.errors import InfeasibleError
+from setveil.core.records import Held, Parts, Records, Rows
+from setveil.guarantee import KmAnonymity
+from setveil.release import publish_sets
 
 pytest.importorskip("pyspark")
-pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow")
 
-from setveil.spark import apriori, buckets, disassociate  # noqa: E402
-from setveil.spark.batches import Batch, lists_of  # noqa: E402
-from setveil.spark.generalize import items_in_tree  # noqa: E402
-from setveil.spark.kernels import (  # noqa: E402
+from setveil.spark import apriori, methods, splitting
+from setveil.spark.kernels import (
     content_buckets,
     count_histograms,
     item_masks,
-    route_by_counts,
-    route_by_items,
+    route_by_ranges,
 )
-from setveil.spark.table import sorted_rows  # noqa: E402
 
 
-class Sent:
-    """What a worker would read as ``.value``."""
-
-    def __init__(self, value):
-        self.value = value
+def sent(value):
+    return pickle.loads(pickle.dumps(value))
 
 
-class Halves:
-    """A table in two batches, with the verbs of a distributed one."""
+class TwoParts(Parts):
+    """Two parts on machines that share nothing."""
+
+    def __init__(self, parts, room=20):
+        self.both, self.room, self.spread, self.sample = parts, room, 2, parts[0]
+
+    def fold(self, part, merge, empty):
+        return reduce(merge, (sent(part)(sent(each)) for each in self.both), empty)
+
+    def regroup(self, split, solve):
+        groups = {}
+        for number, piece in chain.from_iterable(map(split, self.both)):
+            groups.setdefault(number, []).append(sent(piece))
+        return [solve(number, pieces) for number, pieces in groups.items()]
+
+    def map(self, change):
+        return TwoParts([change(each) for each in self.both])
+
+    def share(self, value):
+        return Held(value)
+
+
+class Halves(Records):
+    """A table in two parts, with the verbs of a distributed one."""
 
     has_ids = bags = False
 
     def __init__(self, table):
-        self.vocabulary, self.n_items = table.vocabulary, table.n_items
-        self.supports, self.n_records = table.supports(), len(table)
+        self.vocabulary, self.n_items, self.table = table.vocabulary, table.n_items, table
         half = len(table) // 2
         halves = (np.arange(half), np.arange(half, len(table)))
-        self.batches = [Batch(part.offsets, part.items) for part in map(table.take, halves)]
+        self._parts = TwoParts([Rows(p.offsets, p.items) for p in map(table.take, halves)])
 
-    @staticmethod
-    def broadcast(value):
-        return Sent(value)
+    parts = property(lambda self: self._parts)
+    n_records = property(lambda self: len(self.table))
+    longest = property(lambda self: self.table.longest)
 
-    def fold(self, function, merge, empty):
-        for batch in self.batches:
-            empty = merge(empty, function(batch))
-        return empty
+    def supports(self):
+        return self.table.supports()
 
-    def fold_tables(self, function, merge, empty):
-        """The same for functions that take what Spark hands out."""
-        tables = (pa.table({"items": lists_of(*batch)}) for batch in self.batches)
-        return reduce(merge, map(function, tables), empty)
-
-    def map(self, function, _schema):
-        return pa.concat_tables([function(batch) for batch in self.batches])
-
-
-class Groups:
-    """What Spark's grouping would give."""
-
-    def __init__(self, table, by, function, _schema):
-        keys = table[by].to_numpy()
-        parts = [table.filter(pa.array(keys == key)) for key in np.unique(keys)]
-        self.results = [function(part.combine_chunks()) for part in parts]
-
-    def toArrow(self):  # noqa: N802  (as Spark calls it)
-        empty = pa.table({"sets": pa.array([], pa.list_(pa.int64()))})
-        return pa.concat_tables(self.results) if self.results else empty
+    def rows_at(self, places):
+        return self.table.rows_at(places)
 
 
 @pytest.mark.parametrize("cells", [1, 40, 1 << 22])
@@ -96,43 +94,12 @@ def test_apriori_raises_as_here(cells, drawn, k, m):
         return
     local = AprioriKm(k=k, m=m).anonymize(table, taxonomy=taxonomy)
     halves = Halves(table)
-    tree, leaf = items_in_tree(halves, taxonomy)
+    tree, leaf = methods.items_in_tree(halves, taxonomy)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(apriori, "CELLS", cells)
-        patch.setattr(apriori, "apply_groups", Groups)
-        patch.setattr(apriori, "PLACES", 20)
-        search = apriori._Search(table=halves, tree=tree, leaf=leaf, k=k)
+        search = apriori._Search(records=halves, tree=tree, leaf=leaf, k=k)
         raised = search.run(min(m, int(table.lengths.max())))
     assert shorten_log(raised.steps(tree, whole_cost(tree, table.items))) == local.log
-
-
-def split_as_spark_does(table, splitting, live, n_tops):
-    """Count and decide one round; what Spark groups is counted in Python."""
-    place = np.full(len(splitting.parts), -1)
-    place[[part.number for part in live]] = np.arange(len(live))
-    route = disassociate.Route(Sent(splitting.tests), place)
-    counts = Counter()
-    counted = table.map(partial(disassociate.count_part_items, route=route), "")
-    for row in counted.to_pylist():
-        counts[row["part"], row["item"]] += row["n"]
-    listed = [
-        sorted(
-            ((i, n) for (p, i), n in counts.items() if p == number and i not in part.used),
-            key=lambda found: (-found[1], found[0]),
-        )
-        for number, part in enumerate(live)
-    ]
-    tops = np.full((len(live), n_tops), -1)
-    for number, found in enumerate(listed):
-        tops[number, : len(found[:n_tops])] = [item for item, _ in found[:n_tops]]
-    masks = table.map(partial(disassociate.count_masks, route=route, tops=tops), "").to_pylist()
-    for number, part in enumerate(live):
-        own = Counter()
-        for row in masks:
-            own[row["mask"]] += row["n"] if row["part"] == number else 0
-        limit = listed[number][n_tops][1] if len(listed[number]) > n_tops else 0
-        mask, n = (np.array(list(column), dtype=np.int64) for column in (own, own.values()))
-        splitting.decide(part, listed[number][:n_tops], limit, mask, n)
 
 
 @settings(max_examples=60)
@@ -146,24 +113,15 @@ def test_parts_split_as_here(rows, k, most, n_tops):
     table = TransactionTable.from_rows([[f"i{item}" for item in row] for row in rows])
     method = Disassociate(k=k, m=2, max_cluster_size=most, refine=False)
     local = method.anonymize(table).release
-    splitting = disassociate.Splitting(len(table), k=k, most=2 * most)
-    halves = Halves(table)
-    for _ in range(200):
-        live = splitting.live()
-        if not live:
-            break
-        split_as_spark_does(halves, splitting, live, n_tops)
-    assert not splitting.live()
-    part = route_by_items(table.offsets, table.items, *splitting.tests)
-    assert np.bincount(part).tolist() == [part.size for part in splitting.parts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splitting, "TOPS", n_tops)
+        splits = splitting.make_parts(Halves(table), k=k, most=2 * most)
+    part = splits.questions.route(table.offsets, table.items)
+    assert np.bincount(part).tolist() == [piece.size for piece in splits.groups]
     found = []
-    for piece in splitting.parts:
-        made = method.cut(
-            table.take(np.flatnonzero(part == piece.number)),
-            engine=Local(workers=1),
-            used=piece.used,
-        )
-        found += made.release.to_rows()
+    for piece in splits.groups:
+        own = table.take(np.flatnonzero(part == piece.number))
+        found += method.cut(own, used=piece.used).release.to_rows()
     assert sorted(found) == sorted(local.to_rows())
 
 
@@ -176,44 +134,120 @@ def test_parts_split_as_here(rows, k, most, n_tops):
 def test_buckets_are_as_large_as_their_histograms_say(drawn, k, most_items):
     table, taxonomy = drawn
     halves = Halves(table)
-    tree, leaf = items_in_tree(halves, taxonomy)
-    heads, weight = buckets._heads(tree, leaf, table.supports())
-    rows = sorted_rows(table.offsets, leaf[table.items], len(tree), bags=True)
-    growing = buckets._Growing(len(table), len(table.items))
-    limits = buckets.Limits(k, 2 * k, most_items)
-    while len(live := growing.live(limits)):
-        place = np.full(len(growing.loads), -1)
-        place[live] = np.arange(len(live))
-        bucket = place[route_by_counts(*rows, tree.ends, *growing.questions)]
-        found = count_histograms(*rows, tree.ends, heads, bucket, len(live), buckets.COUNTS)
-        for number, histogram in zip(live.tolist(), found, strict=True):
-            growing.split(number, histogram, heads, weight, k)
-    bucket = route_by_counts(*rows, tree.ends, *growing.questions)
-    n = len(growing.loads)
-    loads = [np.bincount(bucket, weights, minlength=n) for weights in (None, table.lengths)]
-    assert np.stack(loads, axis=1).tolist() == growing.loads.tolist()
-    assert growing.loads[:, 0].min() >= k
+    tree, leaf = methods.items_in_tree(halves, taxonomy)
+    limits = splitting.Limits(k, 2 * k, most_items)
+    for n_empty in {0, int(np.count_nonzero(table.lengths == 0))}:
+        if len(table) - n_empty < k:
+            continue
+        made = splitting.make_buckets(halves, tree, leaf, limits, n_empty=n_empty)
+        bucket = made.route(Rows(table.offsets, table.items))
+        counted = bucket[table.lengths > 0] if n_empty else bucket
+        assert np.bincount(counted, minlength=len(made.sizes)).tolist() == made.sizes.tolist()
+        assert made.sizes.min() >= k
+
+
+def test_histograms_count_what_lies_below_heads():
+    table = TransactionTable.from_rows([["a", "b"], ["a"], []])
+    tree = Taxonomy.balanced(["a", "b"])
+    leaves = tree.leaf_of(["a", "b"])[table.items]
+    found = count_histograms(
+        table.offsets, leaves, tree.ends, np.array([0]), np.zeros(3, dtype=np.int64), 1, 2
+    )
+    assert found[0, 0].tolist() == [[1, 0], [1, 1], [1, 2]]
 
 
 def test_long_records_fill_a_bucket_before_their_number():
     rows = [["a", "b", "c", "d"][: 1 + number % 4] for number in range(40)]
     table = TransactionTable.from_rows(rows)
     halves = Halves(table)
-    tree, leaf = items_in_tree(halves, Taxonomy.balanced(["a", "b", "c", "d"]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buckets, "fold", lambda _, *rest: halves.fold_tables(*rest))
-        halves.frame = None
-        made = buckets.make_buckets(halves, tree, leaf, buckets.Limits(2, 1000, 60))
-        whole = buckets.make_buckets(halves, tree, leaf, buckets.Limits(2, 1000, 100))
+    tree, leaf = methods.items_in_tree(halves, Taxonomy.balanced(["a", "b", "c", "d"]))
+    made = splitting.make_buckets(halves, tree, leaf, splitting.Limits(2, 1000, 60))
+    whole = splitting.make_buckets(halves, tree, leaf, splitting.Limits(2, 1000, 100))
     assert whole.sizes.tolist() == [40]
-    bucket = made.route(table.offsets, table.items)
+    bucket = made.route(Rows(table.offsets, table.items))
     assert np.bincount(bucket).tolist() == made.sizes.tolist()
     assert np.bincount(bucket, table.lengths).max() <= 60
 
 
+def least_crowd(table, tree, published, m):
+    """Return the fewest published records that anybody matches who knows up to m of its items."""
+    paths = {}
+    for name in {item for row in table.to_rows() for item in row}:
+        node, paths[name] = int(tree.leaf_of([name])[0]), set()
+        while node >= 0:
+            paths[name].add(tree.ids[node])
+            node = int(tree.parents[node])
+    least = len(table)
+    for row in map(sorted, table.to_rows()):
+        for known in chain.from_iterable(combinations(row, size) for size in range(1, m + 1)):
+            fits = sum(all(paths[item] & set(shown) for item in known) for shown in published)
+            least = min(least, fits)
+    return least
+
+
+@pytest.mark.parametrize("method", [AprioriKm, LRA, VPAKm])
+@settings(max_examples=40)
+@given(
+    drawn=tables_with_taxonomy(min_rows=8, max_rows=24),
+    k=st.integers(2, 3),
+    m=st.integers(1, 3),
+    seed=st.integers(0, 100),
+)
+def test_a_union_of_km_anonymous_buckets_is_km_anonymous(method, drawn, k, m, seed):
+    """One bucket may publish a node and another its child: nobody is found among fewer than k."""
+    table, taxonomy = drawn
+    table = table.take(np.flatnonzero(table.lengths))
+    bucket = np.random.default_rng(seed).integers(0, 2, len(table))
+    halves = [table.take(np.flatnonzero(bucket == number)) for number in (0, 1)]
+    if min(map(len, halves)) < k:
+        return
+    tree = taxonomy.for_items([table.vocabulary[i] for i in np.flatnonzero(table.supports())])
+    made = [method(k=k, m=m).anonymize(half, taxonomy=tree).release for half in halves]
+    published = [row for release in made for row in release.to_rows(ids=True)]
+    together = TransactionTable.from_rows(published)
+    assert KmAnonymity(k=k, m=m).check(together).holds
+    assert least_crowd(table, tree, published, m) >= k
+
+
+@pytest.mark.parametrize("objective", ["ul_per_gain", "ul_gaining", "ul"])
+@settings(max_examples=60)
+@given(
+    rows=st.lists(st.sets(st.integers(0, 9), max_size=5), min_size=6, max_size=30),
+    k=st.integers(2, 5),
+    seed=st.integers(0, 3),
+)
+def test_rare_records_are_enough_for_sets(objective, rows, k, seed):
+    table = TransactionTable.from_rows([[f"i{item}" for item in row] for row in rows])
+    names = table.vocabulary.names
+    given_ = {
+        "privacy": [[name] for name in names[seed:]] or None,
+        "utility": [names[:4], names[4:]] if seed % 2 and len(names) > 4 else None,
+    }
+    supports = table.supports()
+    rare = Held((supports > 0) & (supports < k))
+    few = methods.rows_with(Rows(table.offsets, table.items), rare)
+    for method in (
+        Coat(k=k, s=1, constrained=1, objective=objective),
+        Coat(k=k, s=0, constrained=1),
+        PCTA(k=k, constrained=1, objective=objective),
+    ):
+        try:
+            local = method.anonymize(table, **given_)
+        except InfeasibleError:
+            with pytest.raises(InfeasibleError):
+                method.decide(table, rng=None, read=lambda _, few=few: few, **given_)
+            continue
+        found = method.decide(table, rng=None, read=lambda _, few=few: few, **given_)
+        assert (found.log, found.promise) == (local.log, local.promise)
+        release, _ = publish_sets(table, found.image)
+        assert release.to_rows() == local.release.to_rows()
+
+
 def test_questions_and_masks_by_hand():
     offsets, items = np.array([0, 3, 4, 4]), np.array([1, 3, 5, 3], dtype=np.int32)
-    bucket = route_by_items(offsets, items, np.array([3, 5]), np.array([1, -1]), np.array([-2, -3]))
+    wanted = np.array([3, 5])
+    answers = np.array([1, -1]), np.array([-2, -3])
+    bucket = route_by_ranges(offsets, items, wanted, wanted + 1, np.array([1, 1]), *answers)
     assert bucket.tolist() == [0, 2, 1]
     masks = item_masks(offsets, items, np.array([0, 1, -1]), np.array([[5, 1], [3, -1]]))
     assert masks.tolist() == [3, 1, 0]
@@ -226,7 +260,7 @@ def test_runs_are_neither_small_nor_large(n_cells):
     rng = np.random.default_rng(n_cells)
     sizes = rng.integers(0, 6, n_cells)
     loads = np.stack([sizes, sizes * rng.integers(1, 9, n_cells)], axis=1)
-    run = buckets.runs(loads, buckets.Limits(4, 10, 50))
+    run = splitting.runs(loads, splitting.Limits(4, 10, 50))
     assert np.all(np.diff(run) >= 0)
     records, items = (np.bincount(run, column) for column in loads.T)
     if sizes.sum() >= 4:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,11 +10,31 @@ import pytest
 
 import setveil
 from setveil import Taxonomy, TransactionTable
-from setveil.anonymize import AprioriKm, Clump, Coherence, Disassociate, Gather, Partition
-from setveil.core.errors import InfeasibleError, NotApplicable, ParameterError, ReleaseError
+from setveil.anonymize import (
+    LRA,
+    PCTA,
+    AprioriKm,
+    Clump,
+    Coat,
+    Coherence,
+    Disassociate,
+    Gather,
+    Partition,
+    SafeDisassociate,
+    SimpleSuppression,
+    VPAKm,
+)
+from setveil.core.errors import (
+    InfeasibleError,
+    InputError,
+    NotApplicable,
+    ParameterError,
+    ReleaseError,
+)
 from setveil.measure import ggd
+from setveil.release.public_folder import fitness_of
 from setveil.release.store import load_release
-from setveil.spark import DistributedTable, anonymize, apriori, disassociate
+from setveil.spark import DistributedTable, anonymize, apriori, splitting
 from setveil.spark.publish import save_distributed
 from setveil.spark.stored import open_release
 
@@ -105,11 +126,11 @@ def test_records_without_items(spark):
 
 def test_apriori_decides_as_here(spark, monkeypatch):
     monkeypatch.setattr(apriori, "CELLS", 200)
-    monkeypatch.setattr(apriori, "PLACES", 300)
     table, tree = drawn(150, 14, seed=4)
     method = AprioriKm(k=4, m=3)
     local = method.anonymize(table, taxonomy=tree)
-    made = anonymize(method, DistributedTable.from_table(table, spark), taxonomy=tree)
+    there = replace(DistributedTable.from_table(table, spark), room=300)
+    made = anonymize(method, there, taxonomy=tree)
     assert rows_of(made.release.collect()) == rows_of(local.release)
     assert made.log == local.log
 
@@ -124,9 +145,71 @@ def test_apriori_on_groceries(spark, data_dir):
     assert made.log == local.log
 
 
+@pytest.mark.parametrize("method", [LRA(k=4, m=2), LRA(k=4, m=2, parts=8), VPAKm(k=4)], ids=repr)
+def test_km_in_buckets(spark, method):
+    table, tree = drawn(400, seed=7)
+    with_empty = TransactionTable.from_rows([*table.to_rows(), [], []])
+    there = DistributedTable.from_table(with_empty, spark)
+    local = method.anonymize(with_empty, taxonomy=tree).release
+    whole = anonymize(replace(method, k=4), there, taxonomy=tree)
+    assert rows_of(whole.release.collect()) == rows_of(local)
+    made = anonymize(method, there, taxonomy=tree, most=100)
+    assert made.figures["buckets"] > 3
+    assert made.check() == made.promise.check(made.release.collect())
+    assert made.check().holds
+    assert len(made.release) == len(with_empty)
+
+
+def test_simple_suppression(spark, tmp_path):
+    table, _ = drawn(200, seed=3)
+    method = SimpleSuppression(rho=0.5)
+    local = method.anonymize(table, sensitive=["i01", "i05"])
+    there = DistributedTable.from_table(table, spark)
+    made = anonymize(method, there, sensitive=["i05", "i01"])
+    assert made.release.collect().to_rows() == local.release.to_rows()
+    assert (made.log, made.figures, made.promise) == (local.log, local.figures, local.promise)
+    save_distributed(made, tmp_path / "there", method="simple-suppression", params={})
+    assert load_release(tmp_path / "there").to_rows() == local.release.to_rows()
+    assert fitness_of(tmp_path / "there").fit
+    with pytest.raises(InputError, match="do not occur in the data: 'nowhere'"):
+        anonymize(method, there, sensitive=["nowhere"])
+    with pytest.raises(ParameterError, match="needs sensitive items"):
+        anonymize(method, there)
+
+
+@pytest.mark.parametrize("method", [Coat(k=30, s=1, constrained=1), PCTA(k=30)], ids=repr)
+def test_sets(spark, tmp_path, method):
+    table, _ = drawn(300, 40, seed=6)
+    privacy = [[name] for name in table.vocabulary.names[10:]]
+    inputs = {"privacy": privacy, "utility": [table.vocabulary.names[5:]]}
+    local = method.anonymize(table, **inputs)
+    there = DistributedTable.from_table(table, spark)
+    made = anonymize(method, there, **inputs)
+    assert made.release.collect().to_rows() == local.release.to_rows()
+    assert (made.log, made.figures, made.promise) == (local.log, local.figures, local.promise)
+    save_distributed(made, tmp_path / "there", method="coat", params={})
+    loaded = load_release(tmp_path / "there")
+    assert loaded.to_rows() == local.release.to_rows()
+    assert made.promise.check(loaded).holds
+    with pytest.raises(NotApplicable, match="sets of several items"):
+        anonymize(method, there, privacy=[["i01", "i02"]])
+
+
+@pytest.mark.parametrize("share", [1, 0.5])
+def test_safe_disassociate(spark, share):
+    table, _ = drawn(600, 30, seed=2)
+    method = SafeDisassociate(k=3, m=2, max_cluster_size=12, refine=False, max_share=share)
+    local = method.anonymize(table)
+    made = anonymize(method, DistributedTable.from_table(table, spark), most=50)
+    assert made.figures["parts"] > 5
+    release = made.release.collect()
+    assert release.to_rows() == local.release.to_rows()
+    assert made.promise.check(release).holds
+
+
 @pytest.mark.parametrize("refine", [False, True])
 def test_disassociate(spark, monkeypatch, tmp_path, refine):
-    monkeypatch.setattr(disassociate, "TOPS", 8)
+    monkeypatch.setattr(splitting, "TOPS", 8)
     table, _ = drawn(600, 30, seed=2)
     method = Disassociate(k=3, m=2, max_cluster_size=12, refine=refine)
     local = method.anonymize(table).release

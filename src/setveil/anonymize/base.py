@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
 
     from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
+    from setveil.guarantee.base import Guarantee
     from setveil.release.base import Anonymization
 
 LOGGED = 1000
@@ -74,6 +76,24 @@ class Anonymizer(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Decision:
+    """What becomes of each item, where that is the same in all records.
+
+    Parameters
+    ----------
+    image
+        For each item of the vocabulary the number of what it is published as, or -1.
+    promise, log, figures
+        As in an :class:`~setveil.release.base.Anonymization`.
+    """
+
+    image: Int32Array
+    promise: Guarantee
+    log: tuple[Step, ...]
+    figures: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class LeafRows:
     """The records in canonical order, as sorted rows of taxonomy leaves.
 
@@ -100,7 +120,7 @@ def check_enough(table: Sized, k: int) -> None:
         )
 
 
-def check_sensitive(table: TransactionTable, sensitive: Iterable[str]) -> tuple[str, ...]:
+def check_sensitive(table: Records, sensitive: Iterable[str]) -> tuple[str, ...]:
     """Return the sensitive items sorted and once each, or say what is wrong with them.
 
     >>> from setveil import TransactionTable
@@ -112,7 +132,7 @@ def check_sensitive(table: TransactionTable, sensitive: Iterable[str]) -> tuple[
         raise InputError(
             "no sensitive items are given", fix="name at least one, or use a method without them"
         )
-    if len(table) == 0:
+    if table.n_records == 0:
         raise InputError("the data has no records", fix="check the file and its format")
     supports, known = table.supports(), table.vocabulary
     absent = [name for name in names if name not in known or not supports[known.number(name)]]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.table import Vocabulary
 
 Part = TypeVar("Part")
 Other = TypeVar("Other")
@@ -165,6 +166,8 @@ class Whole(Parts[Part]):
 
 class Records(ABC):
     """Records over a vocabulary, in parts of compressed rows."""
+
+    vocabulary: Vocabulary
 
     @property
     @abstractmethod

@@ -193,6 +193,8 @@ class ItemRows(Release):
 
     # --- its bytes and words --------------------------------------------------------------------
 
+    structure_fields: ClassVar[frozenset[str]] = frozenset({"parts"})
+
     def data_rows(self) -> LabelledRows:
         """Return the records by the names of their items."""
         return self.labelled_rows
@@ -200,9 +202,14 @@ class ItemRows(Release):
     @classmethod
     def rebuild(cls, rows: LabelledRows, structure: Mapping[str, Any]) -> Self:
         """Return the release of some records; the records say everything."""
-        if structure:
+        in_parts = structure.get("parts") is True
+        if len(structure) > in_parts:
             raise ReleaseError("manifest.json is damaged: this form has no structure")
-        return cls(**fields_of_rows(rows))
+        fields = fields_of_rows(rows)
+        if in_parts:  # records in parts have no order, until here
+            order = canonical_order(rows.offsets, rows.items)
+            fields["offsets"], fields["items"] = take_rows(rows.offsets, rows.items, order)
+        return cls(**fields)
 
     def content(self) -> Content:
         """Return what the release shows of its items."""

@@ -19,27 +19,27 @@ from setveil.anonymize.km.apriori_kernels import repair_listed
 from setveil.anonymize.km.apriori_km import Raised, ranked_by_supports
 from setveil.anonymize.km.km_method import check_recodable, image_of
 from setveil.core.arrays import BoolArray, Int32Array, Int64Array, offsets_of
-from setveil.core.records import cut_by_cost
+from setveil.core.records import Rows, cut_by_cost
 from setveil.core.table import frozen, take_rows
-from setveil.engine.spark import spoken_errors
-from setveil.spark.anonymized import DistributedAnonymization, kept
-from setveil.spark.batches import PLACES, apply_groups, lists_of, map_batches, rows_of
-from setveil.spark.generalize import items_in_tree
-from setveil.spark.generalized import DistributedGeneralized
-from setveil.spark.table import ITEMS, RECORD, sorted_rows
+from setveil.spark.methods import (
+    DistributedAnonymization,
+    count_empty,
+    items_in_tree,
+    published_nodes,
+    recoded,
+)
+from setveil.spark.table import sorted_rows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark import Broadcast
+    from collections.abc import Iterator
 
     from setveil.anonymize.km.apriori_km import AprioriKm
+    from setveil.core.records import Records, Shared
     from setveil.core.taxonomy import Taxonomy
-    from setveil.spark.batches import Batch
     from setveil.spark.table import DistributedTable
 
 CELLS = 1 << 22
 """So many counts come to the driver at a time."""
-FOUND = "sets array<bigint>"
 
 
 class Nodes(NamedTuple):
@@ -70,12 +70,12 @@ class Nodes(NamedTuple):
     column: Int64Array
     rarest: Int64Array
 
-    def rows(self, batch: Batch) -> tuple[Int64Array, Int32Array]:
+    def rows(self, rows: Rows) -> tuple[Int64Array, Int32Array]:
         """Return records as sorted rows of the ranks of their open nodes."""
         from setveil.anonymize.km.apriori_kernels import rows_of_ranks
 
         offsets, leaves = sorted_rows(
-            batch.offsets, self.leaf[batch.items], len(self.parents), bags=True
+            rows.offsets, self.leaf[rows.items], len(self.parents), bags=True
         )
         # All but ranks read-only, as in the method itself: else the kernel is compiled anew.
         starts, ranks, *_ = rows_of_ranks(
@@ -101,40 +101,31 @@ class Nodes(NamedTuple):
 class Wave(NamedTuple):
     """The first nodes of the sets that are counted, as a range of ranks, and the tree for them."""
 
-    nodes: Broadcast[Nodes]
+    nodes: Shared[Nodes]
     first: int
     last: int
     width: int
 
 
 def apriori_km(
-    method: AprioriKm, table: DistributedTable, taxonomy: Taxonomy, *, most: int = 0
+    method: AprioriKm, table: DistributedTable, *, taxonomy: Taxonomy, most: int = 0
 ) -> DistributedAnonymization:
     """Return the k^m-anonymous release of distributed records: the same as of records here.
 
     It only counts there: `most`, the records that a worker gets at a time, changes nothing.
     """
     sets = table.distinct()
-    n_filled = _filled(sets)
-    check_recodable(table.n_records, n_filled, method.k)
+    check_recodable(table.n_records, table.n_records - count_empty(table), method.k)
     tree, leaf = items_in_tree(table, taxonomy)
-    search = _Search(table=sets, tree=tree, leaf=leaf, k=method.k)
+    search = _Search(records=sets, tree=tree, leaf=leaf, k=method.k)
     raised = search.run(min(method.m, sets.longest))
     image = np.append(image_of(tree, raised.nodes), np.int32(-1))[leaf]
-    shared = table.broadcast(image)
-    ids = f", {RECORD} {dict(table.frame.dtypes)[RECORD]}" if table.has_ids else ""
-    frame = kept(
-        map_batches(
-            sets.frame.select(ITEMS, *([RECORD] if table.has_ids else [])),
-            partial(recode, image=shared, n_nodes=len(tree)),
-            f"{ITEMS} array<int>{ids}",
-        )
-    )
+    release, key = published_nodes(recoded(sets, image), tree, hides=False)
     whole = max(int(table.supports().sum()) * tree.n_leaves, 1)
     return DistributedAnonymization(
-        release=DistributedGeneralized.of_nodes(frame, tree, hides=False),
+        release=release,
         promise=method.promise,
-        key=frame if table.has_ids else None,
+        key=key,
         log=shorten_log(raised.steps(tree, whole)),
         figures={"generalizations": len(raised.log)},
     )
@@ -144,7 +135,7 @@ def apriori_km(
 class _Search:
     """The driver's side: what is asked, and what is decided."""
 
-    table: DistributedTable
+    records: Records
     tree: Taxonomy
     leaf: Int32Array
     k: int
@@ -153,7 +144,7 @@ class _Search:
         """Raise rare sets of 1, 2, … m nodes, as `raise_rare` does it with records here."""
         tree = self.tree
         known = self.leaf >= 0
-        held = np.bincount(self.leaf[known], self.table.supports()[known], len(tree))
+        held = np.bincount(self.leaf[known], self.records.supports()[known], len(tree))
         running = offsets_of(held.astype(np.int64))
         extra = (running[tree.ends] - running[:-1]) * np.where(tree.is_leaf, 0, tree.leaves)
         before = int(extra[0])
@@ -209,21 +200,21 @@ class _Search:
         natural, supports = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.int64)
         closed = np.zeros(n, dtype=bool)
         nodes = self._nodes(natural[1:], natural - np.int32(1), supports, closed)
-        counted = partial(count_nodes, nodes=self.table.broadcast(nodes))
-        return self.table.fold(counted, np.add, supports)
+        counted = partial(count_nodes, nodes=self.records.share(nodes))
+        return self.records.fold(counted, np.add, supports)
 
     def _wave(self, nodes: Nodes, first: int) -> Wave:
         """Return the wave that begins at a rank: as many first nodes as counts can be held of."""
         width = len(nodes.rarest)
         rows = max(CELLS // max(width, 1), 1)
         last = int(np.searchsorted(nodes.column, nodes.column[first] + rows, side="right")) - 1
-        return Wave(self.table.broadcast(nodes), first, max(last, first + 1), width)
+        return Wave(self.records.share(nodes), first, max(last, first + 1), width)
 
     def _rare_pairs(self, wave: Wave, nodes: Nodes) -> tuple[Int64Array, Int64Array]:
         """Return the rare pairs of a wave, sorted, and their supports."""
         own = nodes.open_ranks(wave.first, wave.last)
         nothing = np.zeros((len(own), wave.width), dtype=np.int32)
-        counts = self.table.fold(partial(count_pairs, wave=wave), np.add, nothing)
+        counts = self.records.fold(partial(count_pairs, wave=wave), np.add, nothing)
         row, column = np.nonzero((counts > 0) & (counts < self.k))
         pairs = np.stack([own[row], nodes.open_ranks()[column]], axis=1)
         above, below = nodes.order[pairs[:, 0]], nodes.order[pairs[:, 1]]
@@ -234,93 +225,87 @@ class _Search:
         """Return the rare sets of a wave, sorted, and their supports."""
         own = nodes.open_ranks(wave.first, wave.last)
         nothing = np.zeros((len(own), wave.width), dtype=np.int64)
-        costs = self.table.fold(partial(count_costs, wave=wave), np.add, nothing)
-        bounds = cut_by_cost(costs.ravel(), PLACES)
-        tails = self.table.map(
-            partial(send_tails, wave=wave, bounds=bounds),
-            f"part int, head int, {ITEMS} array<int>",
-        )
+        costs = self.records.fold(partial(count_costs, wave=wave), np.add, nothing)
+        room = self.records.parts.room
+        bounds = cut_by_cost(costs.ravel(), int(costs.sum()) if room is None else room)
         solved = partial(list_rare, wave=wave, bounds=bounds, size=size, k=self.k)
-        with spoken_errors():
-            found = apply_groups(tails, "part", solved, FOUND).toArrow()
-        lines = rows_of(found["sets"]).items.astype(np.int64).reshape(-1, size + 1)
+        found = self.records.regroup(partial(cut_by_parts, wave=wave, bounds=bounds), solved)
+        lines = np.concatenate([np.empty((0, size + 1), dtype=np.int64), *found])
         others = nodes.rarest[lines[:, 1:size]]
         sets = np.sort(np.column_stack([own[lines[:, 0]], others]), axis=1)
         order = np.lexsort(sets.T[::-1])
         return sets[order], lines[order, size]
 
 
-def _filled(table: DistributedTable) -> int:
-    from pyspark.sql import functions as sql
-
-    with spoken_errors():
-        return table.frame.where(sql.size(ITEMS) > 0).count()
-
-
 # --- functions that run on the workers ------------------------------------------------------------
 
 
-def count_nodes(batch: Batch, nodes: Broadcast[Nodes]) -> Int64Array:
+def count_nodes(rows: Rows, nodes: Shared[Nodes]) -> Int64Array:
     """Count the records that hold each node."""
-    _, ranks = nodes.value.rows(batch)
+    _, ranks = nodes.value.rows(rows)
     counts = np.bincount(ranks, minlength=len(nodes.value.order))
     return np.concatenate([[0], counts])
 
 
-def count_pairs(batch: Batch, wave: Wave) -> Int32Array:
+def count_pairs(rows: Rows, wave: Wave) -> Int32Array:
     """Count the pairs of a wave."""
     from setveil.spark.kernels import wave_pairs
 
     nodes = wave.nodes.value
     counts: Int32Array = wave_pairs(
-        *nodes.rows(batch), wave.first, wave.last, nodes.column, wave.width
+        *nodes.rows(rows), wave.first, wave.last, nodes.column, wave.width
     )
     return counts
 
 
-def count_costs(batch: Batch, wave: Wave) -> Int64Array:
+def count_costs(rows: Rows, wave: Wave) -> Int64Array:
     """Count the places that searches under two nodes read."""
     from setveil.spark.kernels import tail_costs
 
     nodes = wave.nodes.value
     costs: Int64Array = tail_costs(
-        *nodes.rows(batch), wave.first, wave.last, nodes.column, nodes.order, nodes.ends,
+        *nodes.rows(rows), wave.first, wave.last, nodes.column, nodes.order, nodes.ends,
         nodes.place, wave.width,
     )  # fmt: skip
     return costs
 
 
-def send_tails(batch: Batch, wave: Wave, bounds: Int64Array) -> pa.Table:
-    """Return what each part of the search reads of the records."""
-    import pyarrow as pa
-
+def cut_by_parts(
+    rows: Rows, wave: Wave, bounds: Int64Array
+) -> Iterator[tuple[int, tuple[Int64Array, Rows]]]:
+    """Yield what each part of the search reads: the first nodes' rows, and the other nodes."""
     from setveil.spark.kernels import cut_tails
 
     nodes = wave.nodes.value
     part, head, offsets, items = cut_tails(
-        *nodes.rows(batch), wave.first, wave.last, nodes.column, nodes.order, nodes.ends,
+        *nodes.rows(rows), wave.first, wave.last, nodes.column, nodes.order, nodes.ends,
         nodes.place, wave.width, bounds,
     )  # fmt: skip
-    return pa.table(
-        {
-            "part": part.astype(np.int32),
-            "head": head.astype(np.int32),
-            ITEMS: lists_of(offsets, items),
-        }
-    )
+    order = np.argsort(part, kind="stable")
+    numbers, firsts = np.unique(part[order], return_index=True)
+    lasts = np.append(firsts[1:], len(order))[: len(firsts)]
+    for number, first, last in zip(numbers.tolist(), firsts, lasts, strict=True):
+        mine = order[first:last]
+        yield number, (head[mine], Rows(*take_rows(offsets, items, mine)))
 
 
-def list_rare(table: pa.Table, wave: Wave, bounds: Int64Array, size: int, k: int) -> pa.Table:
+def list_rare(
+    part: int,
+    pieces: list[tuple[Int64Array, Rows]],
+    *,
+    wave: Wave,
+    bounds: Int64Array,
+    size: int,
+    k: int,
+) -> Int64Array:
     """Return the rare sets of one part: the first node's row, the others' places, the support."""
-    import pyarrow as pa
-
     from setveil.spark.kernels import rare_sets
 
     nodes = wave.nodes.value
-    part = table["part"][0].as_py()
     low, high = int(bounds[part]), int(bounds[part + 1])
-    head = table["head"].to_numpy()
-    rows = rows_of(table[ITEMS])
+    head = np.concatenate([heads for heads, _ in pieces])
+    lengths = np.concatenate([np.diff(rows.offsets) for _, rows in pieces])
+    rows = Rows(offsets_of(lengths), np.concatenate([rows.items for _, rows in pieces]))
     by_place = nodes.order[nodes.rarest].astype(np.int64)
     lines = []
     for own in np.unique(head).tolist():
@@ -329,12 +314,4 @@ def list_rare(table: pa.Table, wave: Wave, bounds: Int64Array, size: int, k: int
         mine = take_rows(*rows, np.flatnonzero(head == own))
         found = rare_sets(size - 1, k, first, last, *mine, by_place, nodes.ends)
         lines.append(np.column_stack([np.full(len(found), own), found]))
-    flat = np.concatenate(lines).ravel()
-    return pa.table({"sets": pa.array([flat.tolist()], pa.list_(pa.int64()))})
-
-
-def recode(table: pa.Table, image: Broadcast[Int32Array], n_nodes: int) -> pa.Table:
-    """Replace items by the nodes they are published as, each once."""
-    offsets, items = rows_of(table[ITEMS])
-    rows = sorted_rows(offsets, image.value[items], n_nodes)
-    return table.set_column(table.schema.get_field_index(ITEMS), ITEMS, lists_of(*rows))
+    return np.concatenate(lines)

@@ -1,8 +1,7 @@
-"""What workers compute: the bucket of a record, and counts of sets of nodes.
+"""What workers compute: the group of a record, and counts of sets of nodes.
 
-Buckets are found by a walk down a tree of questions about a record's items. A tree is three arrays:
-question `i` goes on with ``yes[i]`` or ``no[i]``; a number below zero is the end, and ``-1 -
-number`` the bucket. Question 0 is the first.
+Groups are found by a walk down a tree of questions about a record's items
+(:class:`setveil.spark.splitting.Questions`).
 
 Sets of nodes are counted where records are spread over many places. Records are sorted rows of
 ranks, as :func:`setveil.anonymize.km.apriori_kernels.rows_of_ranks` makes them: more general nodes
@@ -42,62 +41,35 @@ def first_at_least(row: Int32Array, wanted: int) -> int:
 
 
 @compiled
-def route_by_counts(
+def route_by_ranges(
     offsets: Int64Array,
-    leaves: Int32Array,
-    ends: Int32Array,
-    nodes: Int64Array,
+    numbers: Int32Array,
+    first: Int64Array,
+    end: Int64Array,
     least: Int64Array,
     yes: Int64Array,
     no: Int64Array,
 ) -> Int64Array:
-    """Return the bucket of each record: question `i` is for ``least[i]`` leaves below a node.
+    """Return the group of each record: question `i` is for ``least[i]`` numbers of a range.
 
-    >>> route_by_counts(np.array([0, 2, 3]), np.array([1, 2, 2], np.int32),
-    ...                 np.array([3, 2, 3], np.int32), np.array([0]), np.array([2]),
-    ...                 np.array([-1]), np.array([-2])).tolist()
+    >>> route_by_ranges(np.array([0, 2, 3]), np.array([1, 2, 2], np.int32), np.array([0]),
+    ...                 np.array([3]), np.array([2]), np.array([-1]), np.array([-2])).tolist()
     [0, 1]
     """
     n = len(offsets) - 1
-    bucket = np.zeros(n, dtype=np.int64)
-    # No questions: one bucket.
-    if len(nodes) == 0:
-        return bucket
+    group = np.zeros(n, dtype=np.int64)
+    # No questions: one group.
+    if len(first) == 0:
+        return group
     for record in range(n):
-        row = leaves[offsets[record] : offsets[record + 1]]
+        row = numbers[offsets[record] : offsets[record + 1]]
         at = np.int64(0)
         while at >= 0:
-            node = nodes[at]
-            # Leaves below a node are one run of numbers: two searches count them.
-            held = first_at_least(row, ends[node]) - first_at_least(row, node)
+            # A range of ascending numbers is one run: two searches count it.
+            held = first_at_least(row, end[at]) - first_at_least(row, first[at])
             at = yes[at] if held >= least[at] else no[at]
-        bucket[record] = -1 - at
-    return bucket
-
-
-@compiled
-def route_by_items(
-    offsets: Int64Array, items: Int32Array, wanted: Int64Array, yes: Int64Array, no: Int64Array
-) -> Int64Array:
-    """Return the bucket of each record: question `i` is whether it holds ``wanted[i]``.
-
-    >>> route_by_items(np.array([0, 2, 3]), np.array([1, 2, 2], np.int32), np.array([1]),
-    ...                np.array([-1]), np.array([-2])).tolist()
-    [0, 1]
-    """
-    n = len(offsets) - 1
-    bucket = np.zeros(n, dtype=np.int64)
-    if len(wanted) == 0:
-        return bucket
-    for record in range(n):
-        row = items[offsets[record] : offsets[record + 1]]
-        at = np.int64(0)
-        while at >= 0:
-            place = first_at_least(row, wanted[at])
-            holds = place < len(row) and row[place] == wanted[at]
-            at = yes[at] if holds else no[at]
-        bucket[record] = -1 - at
-    return bucket
+        group[record] = -1 - at
+    return group
 
 
 @compiled

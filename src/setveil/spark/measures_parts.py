@@ -20,7 +20,7 @@ from setveil.release.set_generalized import SetGeneralizedRelease
 from setveil.release.store import load_manifest
 from setveil.release.suppressed import SuppressedRelease
 from setveil.spark.chunks import DistributedChunks
-from setveil.spark.stored import open_release
+from setveil.spark.stored import OpenedRelease, open_release
 from setveil.spark.table import DistributedTable, sorted_rows
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from setveil.engine.spark import Spark
     from setveil.release.base import Release
     from setveil.spark.batches import Batch
-    from setveil.spark.generalized import DistributedGeneralized
 
 RECORDS = (GeneralizedRelease, SetGeneralizedRelease, SuppressedRelease)
 """The forms whose records say by themselves what they say."""
@@ -180,22 +179,12 @@ class DistributedRelease:
         return cls(published=DistributedTable.from_table(table, engine, bags=True), sketch=sketch)
 
     @classmethod
-    def of(cls, release: DistributedGeneralized | DistributedChunks) -> DistributedRelease:
+    def of(cls, release: OpenedRelease | DistributedChunks) -> DistributedRelease:
         """Return what :func:`setveil.spark.anonymize` made, ready to be measured."""
         if isinstance(release, DistributedChunks):
             return cls(published=release, sketch=None)
-        table = release.table()
-        nodes = np.flatnonzero(release.supports).astype(np.int32)
-        alone = GeneralizedRelease(
-            tree=release.tree,
-            offsets=np.arange(len(nodes) + 1),
-            nodes=nodes,
-            hides=release.hides,
-            whole=release.whole,
-        )
-        place = {node_id: v for v, node_id in enumerate(release.tree.ids)}
-        numbers = np.array([place[node_id] for node_id in table.vocabulary.names], dtype=np.int32)
-        return cls(published=table, sketch=Sketch(release=alone, numbers=numbers))
+        table, sample = release.records
+        return cls(published=table, sketch=Sketch(release=sample, numbers=release.numbers))
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str], engine: Spark) -> DistributedRelease:

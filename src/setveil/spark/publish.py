@@ -15,8 +15,7 @@ from setveil.engine.spark import spoken_errors
 from setveil.release.chunk_blocks import COLUMNS, NAMED
 from setveil.release.data_file import PARTS, content_blocks, remove
 from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.generalized import GeneralizedRelease
-from setveil.release.manifest import Manifest, describe_tree
+from setveil.release.manifest import Manifest
 from setveil.release.store import parts_written
 from setveil.spark.batches import map_batches
 from setveil.spark.chunks import DistributedChunks
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
-    from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from setveil.spark.anonymized import DistributedAnonymization
-    from setveil.spark.generalized import DistributedGeneralized
+    from setveil.core.records import Shared
+    from setveil.spark.methods import DistributedAnonymization
+    from setveil.spark.stored import OpenedRelease
 
 PATIENCE, QUIET, LOOK = 10.0, 0.6, 0.1
 """Seconds: how long workers may take to stop, to write nothing before it is over, between looks."""
@@ -89,9 +88,9 @@ def _staged(
         form = DisassociatedRelease.form
     else:
         records, occurrences = _write_records(release, staged)
-        form = GeneralizedRelease.form
-        structure |= {"hides": release.hides, "whole": release.whole}
-        structure["nodes"] = describe_tree(release.tree)
+        _, sample = release.records
+        form = sample.form
+        structure |= sample.structure()
     _tidy(staged)
     digest = hashlib.sha256()
     for block in content_blocks(staged):
@@ -124,18 +123,20 @@ def _remove_for_good(staged: Path) -> None:
         time.sleep(LOOK)
 
 
-def _write_records(release: DistributedGeneralized, staged: Path) -> tuple[int, int]:
-    """Write records as lists of ids; return how many records and published items there are."""
+def _write_records(release: OpenedRelease, staged: Path) -> tuple[int, int]:
+    """Write records as lists of labels; return how many records and published items there are."""
     from pyspark.sql import functions as sql
 
-    ids = release.frame.sparkSession.sparkContext.broadcast(release.tree.ids)
-    parts = release.records // PART + 1
+    table, sample = release.records
+    labels = table.share(tuple(sample.data_rows().labels))
+    parts = table.n_records // PART + 1
     size = sql.size(ITEMS)
-    ordered = release.frame.repartition(parts, ITEMS).sortWithinPartitions(sql.desc(size), ITEMS)
-    _write(map_batches(ordered, _Named(ids), f"{ITEMS} array<string>"), staged)
+    frame = release.in_form_order()
+    ordered = frame.repartition(parts, ITEMS).sortWithinPartitions(sql.desc(size), ITEMS)
+    _write(map_batches(ordered, _Named(labels), f"{ITEMS} array<string>"), staged)
     with spoken_errors():
-        total = release.frame.select(sql.sum(sql.size(ITEMS))).collect()[0][0]
-    return release.records, int(total or 0)
+        total = table.frame.select(sql.sum(sql.size(ITEMS))).collect()[0][0]
+    return table.n_records, int(total or 0)
 
 
 def _write_chunks(release: DistributedChunks, staged: Path) -> tuple[int, int]:
@@ -155,7 +156,7 @@ def _write_chunks(release: DistributedChunks, staged: Path) -> tuple[int, int]:
 class _Named:
     """Replaces the numbers of items by names."""
 
-    def __init__(self, names: Broadcast[tuple[str, ...]]) -> None:
+    def __init__(self, names: Shared[tuple[str, ...]]) -> None:
         self.names = names
 
     def __call__(self, table: pa.Table) -> pa.Table:

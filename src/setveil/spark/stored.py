@@ -1,16 +1,18 @@
-"""Releases on disk for checks on Spark: the data file is read by the workers."""
+"""Releases that are distributed: as a method made them, or on disk and read by the workers."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.errors import ReleaseError
+from setveil.core.errors import NotApplicable, ReleaseError
 from setveil.core.records import Whole
+from setveil.core.table import Vocabulary, canonical_order, take_rows
 from setveil.engine.spark import spoken_errors
 from setveil.release.base import rebuild
 from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
@@ -18,19 +20,21 @@ from setveil.release.data_file import LabelledRows, content_blocks
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.grouped import GroupedRelease
 from setveil.release.store import load_manifest, load_release
-from setveil.spark.batches import fold
+from setveil.spark.batches import fold, lists_of, map_batches, rows_of
 from setveil.spark.chunks import DistributedChunks
 from setveil.spark.reading import address_of, reader_of
-from setveil.spark.table import ITEMS, DistributedTable
+from setveil.spark.table import ITEMS, DistributedTable, count_items, sorted_rows
 from setveil.spark.verify import check, chunk_parts, release_parts
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from setveil.core.records import Parts
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.records import Parts, Shared
     from setveil.engine.spark import Spark
     from setveil.guarantee.base import Guarantee, Verdict
     from setveil.release.base import Release
@@ -41,15 +45,124 @@ if TYPE_CHECKING:
 class OpenedRelease:
     """A release whose records are distributed, and its parts, which are releases.
 
-    One of groups is here: what its groups say depends on all of them.
+    One of groups is here: what its groups say depends on all of them. `sample` is a release of the
+    same form that shows each published label in one record, where records are rows of labels.
     """
 
     published: DistributedTable | DistributedChunks | Release
     parts: Parts[Any]
+    sample: Release | None = None
+
+    @classmethod
+    def of_table(
+        cls, table: DistributedTable, form: str, structure: Mapping[str, Any]
+    ) -> OpenedRelease:
+        """Return the release of records over labels; the structure is that of its manifest."""
+        nodes = structure.get("nodes")
+        place = {}
+        if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
+            place = {str(node.get("id")): v for v, node in enumerate(nodes)}
+        order = sorted(table.vocabulary.names, key=lambda label: (place.get(label, 0), label))
+        sample = rebuild(form, LabelledRows.of([label] for label in order), structure)
+        numbers = numbers_in(sample, table.vocabulary.names)
+        return cls(table, release_parts(table.parts, sample, numbers), sample)
+
+    @classmethod
+    def of_rows(
+        cls,
+        frame: DataFrame,
+        labels: Sequence[str],
+        form: str,
+        structure: Callable[[Int64Array], Mapping[str, Any]],
+        *,
+        bags: bool,
+    ) -> OpenedRelease:
+        """Return the release of what a method made.
+
+        Parameters
+        ----------
+        frame
+            A column ``items`` of places in `labels`; it is read to count them, so keep one that
+            is costly to compute.
+        labels
+            What may be published.
+        form, structure
+            The form, and what its manifest says beside the records, by the labels that occur.
+        bags
+            Whether a label may stand in a record more than once.
+        """
+        supports = count_items(frame, len(labels))
+        used = np.flatnonzero(supports)
+        order = np.array(sorted(used.tolist(), key=labels.__getitem__), dtype=np.int64)
+        place = np.full(len(labels), -1, dtype=np.int32)
+        place[order] = np.arange(len(order))
+        shared = frame.sparkSession.sparkContext.broadcast(place)
+        renumbered = map_batches(
+            frame.select(ITEMS), partial(renumber, place=shared), f"{ITEMS} array<int>"
+        )
+        table = DistributedTable(
+            frame=renumbered,
+            vocabulary=Vocabulary(names=tuple(labels[i] for i in order.tolist())),
+            item_supports=supports[order],
+            bags=bags,
+        )
+        return cls.of_table(table, form, structure(used))
+
+    @property
+    def records(self) -> tuple[DistributedTable, Release]:
+        """The records, and the sample of their labels; chunks and groups are no such records."""
+        if not isinstance(self.published, DistributedTable) or self.sample is None:
+            raise NotApplicable("chunks are no records of items")
+        return self.published, self.sample
+
+    @property
+    def numbers(self) -> Int32Array:
+        """For each label of the records its number in the sample."""
+        table, sample = self.records
+        return numbers_in(sample, table.vocabulary.names)
+
+    def __len__(self) -> int:
+        table, _ = self.records
+        return table.n_records
 
     def check(self, guarantee: Guarantee) -> Verdict:
         """Check a promise without collecting the records."""
         return check(guarantee, self.parts)
+
+    def in_form_order(self) -> DataFrame:
+        """Return the records as sorted rows of the sample's numbers."""
+        table, _ = self.records
+        place = table.share(self.numbers)
+        return map_batches(
+            table.frame.select(ITEMS), partial(renumber, place=place), f"{ITEMS} array<int>"
+        )
+
+    def collect(self) -> Release:
+        """Return the release here, in canonical order; for releases that fit."""
+        _, sample = self.records
+        with spoken_errors():
+            offsets, items = rows_of(self.in_form_order().toArrow()[ITEMS])
+        rows = take_rows(offsets, items, canonical_order(offsets, items))
+        return rebuild(
+            sample.form, LabelledRows(*rows, sample.data_rows().labels), sample.structure()
+        )
+
+
+def numbers_in(sample: Release, labels: Iterable[str]) -> Int32Array:
+    """Return the number that each of some labels has in a sample."""
+    shown = sample.data_rows()
+    number = {shown.labels[item]: item for item in shown.items.tolist()}
+    return np.array([number[label] for label in labels], dtype=np.int32)
+
+
+def renumber(table: pa.Table, place: Shared[Int32Array]) -> pa.Table:
+    """Give the numbers of rows other ones, and sort the rows (runs on a worker)."""
+    import pyarrow as pa
+
+    offsets, items = rows_of(table[ITEMS])
+    numbers = place.value[items] if len(items) else items
+    width = int(place.value.max(initial=0)) + 1
+    return pa.table({ITEMS: lists_of(*sorted_rows(offsets, numbers, width, bags=True))})
 
 
 def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRelease:
@@ -91,16 +204,7 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
     # Bags: k-anonymity counts them.
     table = DistributedTable.from_frame(lines, bags=True, **columns)
     _check_counts(folder, manifest, table.n_records, _places(table.frame, ITEMS))
-    nodes = manifest.structure.get("nodes")
-    place = {}
-    if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
-        place = {str(node.get("id")): v for v, node in enumerate(nodes)}
-    order = sorted(table.vocabulary.names, key=lambda label: (place.get(label, 0), label))
-    sample = rebuild(manifest.form, LabelledRows.of([label] for label in order), manifest.structure)
-    shown = sample.data_rows()
-    number = {shown.labels[item]: item for item in shown.items.tolist()}
-    numbers = np.array([number[label] for label in table.vocabulary.names], dtype=np.int32)
-    return OpenedRelease(table, release_parts(table.parts, sample, numbers))
+    return OpenedRelease.of_table(table, manifest.form, manifest.structure)
 
 
 def _read(folder: Path, manifest: Manifest, engine: Spark) -> DataFrame:

@@ -60,6 +60,7 @@ class DisassociationMethod:
     """The parameters of both methods, and the way they go."""
 
     requires: ClassVar[frozenset[str]] = frozenset()
+    distributed: ClassVar[str] = "setveil.spark.methods:disassociated"
 
     k: int = group_size(doc="least number of records that may hold a known set")
     m: int = count(2, doc="greatest number of items somebody may know", ladder=(1, 2, 3), audited=2)
@@ -321,7 +322,6 @@ class Disassociate(DisassociationMethod):
     """
 
     called: ClassVar[str] = "records cut into pieces"
-    distributed: ClassVar[str] = "setveil.spark.disassociate:disassociate"
     role: ClassVar[MethodRole] = MethodRole(place=2)
 
 

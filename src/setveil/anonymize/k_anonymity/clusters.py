@@ -44,7 +44,7 @@ class KAnonymityMethod:
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"taxonomy"})
-    distributed: ClassVar[str] = "setveil.spark.generalize:bucketed"
+    distributed: ClassVar[str] = "setveil.spark.methods:bucketed"
 
     k: int = group_size(doc="least number of records published alike")
 

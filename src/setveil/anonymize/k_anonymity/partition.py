@@ -91,6 +91,7 @@ class Partition(KAnonymityMethod):
     """
 
     called: ClassVar[str] = "records made equal, from broad terms to narrow ones"
+    distributed: ClassVar[str] = "setveil.spark.methods:partitioned"
 
     def _publish_clusters(self, rows: LeafRows, engine: Engine, progress: Progress) -> Clustering:
         """Split the records; a part is known only when its parent is split."""

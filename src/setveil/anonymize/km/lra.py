@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -88,6 +88,7 @@ class LRA(KmMethod):
     """
 
     called: ClassVar[str] = "broader terms for rare combinations, slice by slice"
+    distributed: ClassVar[str] = "setveil.spark.methods:sliced"
 
     parts: int | None = count(None, doc="number of slices; none: halved as long as this pays")
 
@@ -136,6 +137,17 @@ class LRA(KmMethod):
             log=_log(rows, solved),
             figures={"slices": len(solved)},
         )
+
+    def share_of_slices(self, n_filled: int, total: int) -> LRA:
+        """Return the method for some of `total` records: with their share of the slices.
+
+        >>> LRA(k=5, parts=8).share_of_slices(25, 100).parts, LRA(k=5).share_of_slices(1, 2).parts
+        (2, None)
+        """
+        if self.parts is None or not n_filled:
+            return replace(self, parts=None)
+        share = -(-self.parts * n_filled // total)
+        return replace(self, parts=max(min(share, n_filled // self.k), 1))
 
     def _check_parts(self, n_filled: int) -> None:
         if self.parts is not None and 0 < n_filled < self.parts * self.k:

@@ -81,6 +81,7 @@ class VPAKm(KmMethod):
     """
 
     called: ClassVar[str] = "broader terms for rare combinations, part by part"
+    distributed: ClassVar[str] = "setveil.spark.methods:sliced"
 
     parts: int = count(8, doc="greatest number of parts of the item domain")
 

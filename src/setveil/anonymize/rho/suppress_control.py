@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_sensitive, shorten_log, silent
+from setveil.anonymize.base import (
+    Decision,
+    MethodRole,
+    check_sensitive,
+    shorten_log,
+    silent,
+)
 from setveil.anonymize.rho.association_rules import ItemRows, TokenView, odds
 from setveil.anonymize.rho.rule_kernels import BROKEN, LIMIT, SAFE, STOP, WORK
 from setveil.anonymize.rho.suppress_kernels import hitting, rules_of_size
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
@@ -562,6 +569,7 @@ class SimpleSuppression(RhoMethod):
     """
 
     called: ClassVar[str] = "all sensitive items removed"
+    distributed: ClassVar[str] = "setveil.spark.methods:suppressed"
     requires: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
     def anonymize(
@@ -573,27 +581,37 @@ class SimpleSuppression(RhoMethod):
         progress: Progress | None = None,
     ) -> Anonymization:
         """Return `table` without its sensitive items, its key and its promise."""
+        decision = self.decide(table, sensitive)
+        release, key = publish_suppressed(table, decision.image >= 0)
+        if progress:
+            progress("suppressing", len(decision.log), len(decision.log))
+        return Anonymization(
+            release=release,
+            key=key,
+            promise=decision.promise,
+            log=decision.log,
+            figures=decision.figures,
+        )
+
+    def decide(self, table: Records, sensitive: Iterable[str]) -> Decision:
+        """Return what becomes of each item; no record need be read for it."""
         names = check_sensitive(table, sensitive)
         supports = table.supports()
-        keep = np.ones(table.n_items, dtype=bool)
-        keep[[table.vocabulary.number(name) for name in names]] = False
-        release, key = publish_suppressed(table, keep)
-        if progress:
-            progress("suppressing", len(names), len(names))
-        total = int(supports.sum())
-        lost = int(supports[~keep].sum())
+        numbers = [table.vocabulary.number(name) for name in names]
+        image = np.arange(len(supports), dtype=np.int32)
+        image[numbers] = -1
         log = [
             Step(
                 action="suppress",
                 subject=name,
                 reason="it is sensitive",
-                cost=float(supports[table.vocabulary.number(name)]),
+                cost=float(supports[number]),
             )
-            for name in names
+            for name, number in zip(names, numbers, strict=True)
         ]
-        return Anonymization(
-            release=release,
-            key=key,
+        total, lost = int(supports.sum()), int(supports[numbers].sum())
+        return Decision(
+            image=image,
             promise=self.promise_about(()),
             log=shorten_log(log),
             figures={"average_loss": lost / total if total else 0.0},

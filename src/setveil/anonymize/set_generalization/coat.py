@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_enough, shorten_log
+from setveil.anonymize.base import Decision, MethodRole, check_enough, shorten_log
 from setveil.anonymize.set_generalization.set_recoding import (
     OBJECTIVES,
     Objective,
@@ -23,6 +23,7 @@ from setveil.anonymize.set_generalization.set_recoding import (
 )
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.params import Choice, Share, declare, group_size, share
+from setveil.core.records import Rows
 from setveil.core.registry import register
 from setveil.core.words import share_as_json, some
 from setveil.guarantee.support_constraints import SupportConstraints
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
 
     from setveil.anonymize.set_generalization.set_recoding import Image, Itemsets
     from setveil.core.arrays import Int64Array
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
-    from setveil.release.set_generalized import SetGeneralizedRelease
 
 PROGRESS_EVERY = 50
 """Steps after which progress is reported."""
@@ -50,12 +51,12 @@ LIKE = 0.5
 """Wu-Palmer similarity above which two nouns may be published together."""
 
 
-def occurring_names(table: TransactionTable) -> list[str]:
+def occurring_names(table: Records) -> list[str]:
     """Return the items that some record holds, by name."""
     return [table.vocabulary[i] for i in np.flatnonzero(table.supports()).tolist()]
 
 
-def check_privacy(table: TransactionTable, given: Iterable[Iterable[str]]) -> Itemsets:
+def check_privacy(table: Records, given: Iterable[Iterable[str]]) -> Itemsets:
     """Return privacy constraints sorted and once each, or say what is wrong with them.
 
     >>> from setveil import TransactionTable
@@ -98,7 +99,7 @@ def removable_in_words(share: Fraction | float) -> str:
 
 
 def draw_privacy(
-    table: TransactionTable, share: Fraction | float, rng: np.random.Generator | None = None
+    table: Records, share: Fraction | float, rng: np.random.Generator | None = None
 ) -> Itemsets:
     """Draw a share of the items, at least one, each a privacy constraint of its own.
 
@@ -119,7 +120,7 @@ def draw_privacy(
 
 
 def given_or_drawn(
-    table: TransactionTable,
+    table: Records,
     privacy: Iterable[Iterable[str]] | None,
     share: Fraction | None,
     rng: np.random.Generator | None,
@@ -147,7 +148,7 @@ def given_or_drawn(
 
 
 def utility_sets(
-    table: TransactionTable,
+    table: Records,
     utility: Iterable[Iterable[str]] | WordNet | None,
     privacy: Itemsets,
 ) -> Int64Array:
@@ -162,7 +163,7 @@ def utility_sets(
     ([0, 0, 0], [0, 1, 0])
     """
     if utility is None:
-        return np.zeros(table.n_items, dtype=np.int64)
+        return np.zeros(len(table.vocabulary), dtype=np.int64)
     sets: Iterable[frozenset[str]]
     if isinstance(utility, WordNet):
         sets = consistent_sets(occurring_names(table), privacy, utility)
@@ -170,7 +171,7 @@ def utility_sets(
         sets = [frozenset(members) for members in _tidy(utility, "utility")]
     _check_known(table, sets, "utility")
     # Numbers from the items themselves: an item in no set keeps its own.
-    number = np.arange(table.n_items, dtype=np.int64)
+    number = np.arange(len(table.vocabulary), dtype=np.int64)
     taken: set[str] = set()
     for members in sets:
         twice = sorted(taken & members)
@@ -245,7 +246,7 @@ def _tidy(given: Iterable[Iterable[str]], kind: str) -> Itemsets:
     return tuple(sorted(tidy))
 
 
-def _check_known(table: TransactionTable, itemsets: Iterable[Iterable[str]], kind: str) -> None:
+def _check_known(table: Records, itemsets: Iterable[Iterable[str]], kind: str) -> None:
     """Refuse items that do not occur: a constraint on a misspelt name would protect nothing."""
     named = sorted({item for itemset in itemsets for item in itemset})
     there = set(occurring_names(table))
@@ -280,6 +281,7 @@ class ConstrainedMethod:
 
     requires: ClassVar[frozenset[str]] = frozenset()
     accepts: ClassVar[frozenset[str]] = frozenset({"privacy", "utility", "rng"})
+    distributed: ClassVar[str] = "setveil.spark.methods:set_generalized"
     rarest_first: ClassVar[bool] = False
     """Whether the least supported constraint is served first, and not the most supported one."""
 
@@ -323,9 +325,41 @@ class ConstrainedMethod:
             found no way to join items. The message says whether that is proven.
         """
         check_enough(table, self.k)
+        decision = self.decide(
+            table,
+            privacy=privacy,
+            utility=utility,
+            rng=rng,
+            progress=progress,
+            read=lambda _: Rows(table.offsets, table.items),
+        )
+        release, key = publish_sets(table, decision.image)
+        return Anonymization(
+            release=release,
+            key=key,
+            promise=decision.promise,
+            log=decision.log,
+            figures=decision.figures,
+        )
+
+    def decide(
+        self,
+        table: Records,
+        *,
+        privacy: Iterable[Iterable[str]] | None,
+        utility: Iterable[Iterable[str]] | WordNet | None,
+        rng: np.random.Generator | None,
+        read: Callable[[Itemsets], Rows],
+        progress: Progress | None = None,
+    ) -> Decision:
+        """Return the number of each item's generalized item.
+
+        `read` gives the records that must be looked at for some constraints, see
+        :meth:`SetRecoding.of`; of all others the supports of items are enough.
+        """
         itemsets, log = given_or_drawn(table, privacy, self.constrained, rng)
         utility_of = utility_sets(table, utility, itemsets)
-        start = partial(SetRecoding.of, table, itemsets, utility_of, self.k)
+        start = partial(SetRecoding.of, table, read(itemsets), itemsets, utility_of, self.k)
         recoding = start(rarest_first=self.rarest_first)
         steps: list[Step] = []
         total = len(recoding.broken)
@@ -337,11 +371,14 @@ class ConstrainedMethod:
                 break
             steps.append(step)
         recoding, steps = self._settle(recoding, steps, start)
-        release, key = publish_sets(table, recoding.group_of(table))
-        return Anonymization(
-            release=release,
-            key=key,
-            promise=SupportConstraints(itemsets=_seen(itemsets, release), k=self.k),
+        group_of = recoding.group_of(table)
+        # A promise must not name suppressed items. What is left of a constraint has the same
+        # image, so that nothing less is promised.
+        number = table.vocabulary.number
+        left = (tuple(i for i in itemset if group_of[number(i)] >= 0) for itemset in itemsets)
+        return Decision(
+            image=group_of,
+            promise=SupportConstraints(itemsets=tuple(filter(None, left)), k=self.k),
             log=shorten_log(log + steps),
             figures={
                 "constraints": len(itemsets),
@@ -363,18 +400,6 @@ class ConstrainedMethod:
         `start` gives the recoding with every item by itself, for another search.
         """
         raise NotImplementedError
-
-
-def _seen(itemsets: Itemsets, release: SetGeneralizedRelease) -> Itemsets:
-    """Return the constraints without suppressed items, which a promise must not name.
-
-    What is left of a constraint has the same image, so that nothing less is promised.
-    """
-    left = (
-        tuple(item for item in itemset if release.group_of(item) is not None)
-        for itemset in itemsets
-    )
-    return tuple(itemset for itemset in left if itemset)
 
 
 @register(

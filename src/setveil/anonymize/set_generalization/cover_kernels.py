@@ -49,45 +49,43 @@ def common_bits(bits: SignArray, items: Int64Array) -> SignArray:
 
 
 @compiled
-def union_supports(
+def shared_supports(
     bits: SignArray, chosen: int, others: Int64Array, among: SignArray
 ) -> tuple[Int64Array, Int64Array]:
-    """Return for each of `others` how many records hold it or the chosen item.
+    """Return for each of `others` how many records hold it and the chosen item.
 
-    First of all records, then of those in `among`.
+    Then how many of the records in `among` hold it or the chosen item.
 
-    >>> union_supports(np.array([[1], [3], [4]], np.uint64), 0, np.array([1, 2]),
-    ...                np.array([5], np.uint64))
-    (array([2, 2]), array([1, 2]))
+    >>> shared_supports(np.array([[1], [3], [4]], np.uint64), 0, np.array([1, 2]),
+    ...                 np.array([5], np.uint64))
+    (array([1, 0]), array([1, 2]))
     """
-    counts = np.zeros(len(others), dtype=np.int64)
+    shared = np.zeros(len(others), dtype=np.int64)
     inside = np.zeros(len(others), dtype=np.int64)
     mine = bits[chosen]
     for i in range(len(others)):
         theirs = bits[others[i]]
-        total, part = np.int64(0), np.int64(0)
+        both, part = np.int64(0), np.int64(0)
         for word in range(len(mine)):
-            # The support of two items joined: records with either, not the sum of both.
-            either = mine[word] | theirs[word]
-            total += ones(either)
-            part += ones(either & among[word])
-        counts[i], inside[i] = total, part
-    return counts, inside
+            both += ones(mine[word] & theirs[word])
+            part += ones((mine[word] | theirs[word]) & among[word])
+        shared[i], inside[i] = both, part
+    return shared, inside
 
 
 @compiled
 def join(bits: SignArray, kept: int, other: int) -> int:
-    """Give the records of one item to another, and return how many that has then.
+    """Give the records of one item to another, and return how many held both.
 
-    >>> bits = np.array([[1], [6]], np.uint64)
+    >>> bits = np.array([[3], [6]], np.uint64)
     >>> join(bits, 0, 1), bits.tolist()
-    (3, [[7], [6]])
+    (1, [[7], [6]])
     """
-    total = np.int64(0)
+    both = np.int64(0)
     for word in range(bits.shape[1]):
+        both += ones(bits[kept, word] & bits[other, word])
         bits[kept, word] |= bits[other, word]
-        total += ones(bits[kept, word])
-    return total
+    return both
 
 
 @compiled

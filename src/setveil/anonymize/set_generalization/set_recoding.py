@@ -15,10 +15,9 @@ from setveil.anonymize.set_generalization.cover_kernels import (
     join,
     rare_pattern,
     record_patterns,
+    shared_supports,
     tid_bits,
-    union_supports,
 )
-from setveil.core.arrays import occurring
 from setveil.core.errors import InfeasibleError
 from setveil.release.base import Step
 
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from setveil.core.arrays import Int64Array
-    from setveil.core.table import TransactionTable
+    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.records import Records, Rows
 
 Itemsets = tuple[tuple[str, ...], ...]
 """Privacy constraints: items by name, sorted."""
@@ -96,7 +95,7 @@ class SetRecoding:
     _using: dict[int, set[Image]] = field(default_factory=dict)
     _queue: list[tuple[int, Image]] = field(default_factory=list)
     _naming: dict[int, list[Image]] = field(default_factory=dict)
-    _single: dict[int, npt.NDArray[np.uint64]] = field(default_factory=dict)
+    _single: dict[int, tuple[npt.NDArray[np.uint64], int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.names)
@@ -108,31 +107,38 @@ class SetRecoding:
     @classmethod
     def of(
         cls,
-        table: TransactionTable,
+        table: Records,
+        rows: Rows,
         privacy: Iterable[Iterable[str]],
         utility: Int64Array,
         k: int,
         *,
         rarest_first: bool = False,
     ) -> SetRecoding:
-        """Start with every item by itself."""
-        used = occurring(table.items)
-        size = len(used) * ((len(table) + 63) // 64) * 8
+        """Start with every item by itself.
+
+        `rows` are the records of `table`. Where all constraints are single items, those with an
+        item that fewer than `k` records hold suffice: only such an item is ever joined, and how
+        many records hold it or another follows from how many hold each, and both.
+        """
+        supports = table.supports()
+        used = np.flatnonzero(supports)
+        n_rows = len(rows.offsets) - 1
+        size = len(used) * ((n_rows + 63) // 64) * 8
         if size > MOST_BYTES:
             raise InfeasibleError(
-                f"{len(table):,} records of {len(used):,} items need {size / 2**30:.0f} GiB as "
-                "bits",
+                f"{n_rows:,} records of {len(used):,} items need {size / 2**30:.0f} GiB as bits",
                 fix="anonymize the records in parts, or leave out items",
             )
-        place = np.full(table.n_items, -1, dtype=np.int32)
+        place = np.full(len(supports), -1, dtype=np.int32)
         place[used] = np.arange(len(used))
         recoding = cls(
             names=[table.vocabulary[i] for i in used.tolist()],
             utility=utility[used],
             k=k,
             rarest_first=rarest_first,
-            bits=tid_bits(table.offsets, place[table.items], len(used)),
-            supports=table.supports()[used],
+            bits=tid_bits(rows.offsets, place[rows.items], len(used)),
+            supports=supports[used],
         )
         for itemset in privacy:
             numbers = (int(place[table.vocabulary.number(item)]) for item in itemset)
@@ -272,7 +278,9 @@ class SetRecoding:
         """Return the supports of unions with others, and what the part that is too rare gains."""
         rest = [g for g in breach.part if g != group]
         among = common_bits(self.bits, np.array(rest, dtype=np.int64))
-        unions, held = union_supports(self.bits, group, others, among)
+        shared, held = shared_supports(self.bits, group, others, among)
+        unions = self.supports[group] + self.supports[others] - shared
+        held = held if rest else unions
         if group not in breach.part:
             return unions, np.zeros(len(others), dtype=np.int64)
         for other in rest:  # a union within the part makes it shorter
@@ -280,14 +288,14 @@ class SetRecoding:
             if len(at):
                 left = np.array([g for g in rest if g != other], dtype=np.int64)
                 shorter = common_bits(self.bits, left)
-                held[at] = union_supports(self.bits, group, others[at], shorter)[1]
+                held[at] = shared_supports(self.bits, group, others[at], shorter)[1]
         return unions, np.minimum(held, self.k) - breach.held
 
     def merge(self, group: int, other: int) -> int:
         """Join two generalized items, see which constraints that breaks or mends, and name it."""
         kept, gone = min(group, other), max(group, other)
-        self._single.setdefault(kept, self.bits[kept].copy())
-        self.supports[kept] = join(self.bits, kept, gone)
+        self._single.setdefault(kept, (self.bits[kept].copy(), int(self.supports[kept])))
+        self.supports[kept] += self.supports[gone] - join(self.bits, kept, gone)
         self.sizes[kept] += self.sizes[gone]
         self.alive[gone] = False
         self.group[self.members[gone]] = kept
@@ -312,8 +320,8 @@ class SetRecoding:
         self._take_out(group)
         members = self.members.pop(group)
         for item in members:
-            self.bits[item] = self._single.pop(item, self.bits[item])
-            self.supports[item] = np.bitwise_count(self.bits[item]).sum()
+            if item in self._single:
+                self.bits[item], self.supports[item] = self._single.pop(item)
         self.sizes[members], self.alive[members], self.group[members] = 1, True, members
         self.members |= {item: [item] for item in members}
         self.utility[members] = -1 - np.array(members)  # a number that no other item has
@@ -343,9 +351,9 @@ class SetRecoding:
         loss = ((1 << int(self.sizes[group])) - 1) * int(self.supports[group])
         return Step(action="join", subject=self.title(group), reason=reason, cost=log2(loss))
 
-    def group_of(self, table: TransactionTable) -> Int64Array:
+    def group_of(self, table: Records) -> Int32Array:
         """Return for each item of the table its generalized item, or -1."""
-        group_of = np.full(table.n_items, -1, dtype=np.int64)
+        group_of = np.full(len(table.vocabulary), -1, dtype=np.int32)
         for group in np.flatnonzero(self.alive).tolist():
             for item in self.members[group]:
                 group_of[table.vocabulary.number(self.names[item])] = group

@@ -171,8 +171,8 @@ touched, importing = set(), 0
 def watch(frame, event, _):
     global importing
     code = frame.f_code
-    if "/setveil/" not in code.co_filename:
-        return
+    if "/setveil/" not in code.co_filename or not code.co_filename.endswith(".py"):
+        return  # not ours, or a template of a page
     if code.co_name == "<module>":
         importing += {"call": 1, "return": -1}.get(event, 0)
     elif event == "call" and not importing:

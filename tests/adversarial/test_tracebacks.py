@@ -296,13 +296,13 @@ def test_a_damaged_run_is_made_again(tmp_path, run):
     place(case, tmp_path)
     content = {"setveil": "run", "version": VERSION, "release": None, "run": run}
     (tmp_path / audits.RUN.format(case.options["id"])).write_bytes(as_json(content))
-    store = Store.opened(tmp_path)
+    store = Store.open(tmp_path)
     assert store.finished(case.options["id"], case.options["name"]) is None
 
 
 @pytest.mark.parametrize("seed", [-1, True, 1.5, "7", 2**128, None, []])
 def test_a_damaged_seed_is_drawn_again(tmp_path, seed):
-    store = Store.opened(tmp_path)
+    store = Store.open(tmp_path)
     (store.private / "seed.json").write_text(json.dumps({"seed": seed}))
     drawn = store.seed(None)
     assert type(drawn) is int

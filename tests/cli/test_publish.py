@@ -74,7 +74,7 @@ RUNS = (
 
 @pytest.fixture
 def folder(tmp_path):
-    store = Store.opened(tmp_path / "audit")
+    store = Store.open(tmp_path / "audit")
     release = releases()["suppressed"]
     for run in RUNS:
         if run.state == "done":
@@ -261,7 +261,7 @@ def test_a_candidate_that_was_changed_is_not_published(folder):
 
 def test_an_audit_goes_on_beside_its_publication(folder):
     assert run("publish", folder).exit_code == 0
-    Store.opened(folder)
+    Store.open(folder)
     (folder / "publish" / "notes.txt").write_text("mine")
     with pytest.raises(ReleaseError, match=r"publish/notes\.txt"):
-        Store.opened(folder)
+        Store.open(folder)

@@ -13,7 +13,7 @@ from setveil.cli import app
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audit") / "out"
-    store = Store.opened(folder)
+    store = Store.open(folder)
     made.write_releases(folder)
     store.keep_result(made.result())
     return folder

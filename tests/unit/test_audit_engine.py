@@ -387,7 +387,7 @@ def test_files_are_looked_for_beside_the_settings(tmp_path):
 
 
 def test_two_audits_never_work_in_one_directory(tmp_path):
-    with Store.opened(tmp_path).alone():
+    with Store.open(tmp_path).lock():
         with pytest.raises(ReleaseError, match="another audit is at work here"):
             audited(tmp_path)
         assert not (tmp_path / "private" / "audit.json").exists()

@@ -116,9 +116,12 @@ def attackers(
 
     Examples
     --------
-    >>> [(one.attack, one.knows) for one in attackers("disassociated")][-3:]
-    [('aba', 'only the release'), ('semantic-prior', 'only the release'), ('vpa', 'only the release')]
-    """  # noqa: E501  (the doctest's result)
+    >>> for one in attackers("disassociated")[-3:]:
+    ...     print(one.attack, "knows", one.knows)
+    aba knows only the release
+    semantic-prior knows only the release
+    vpa knows only the release
+    """
     wanted = None if only is None else set(only)
     found: list[Attacker] = []
     for entry in entries("attack"):

@@ -87,12 +87,12 @@ def describe_contents(
     return {
         "headline": account.headline,
         "stays": account.stays,
-        "coarser": _joined(account.coarse, run.release.content().sentence),
-        "gone": _joined(account.lost, _sensitive_gone(account, secret)),
+        "coarser": _join_sentences(account.coarse, run.release.content().sentence),
+        "gone": _join_sentences(account.lost, _sensitive_gone(account, secret)),
         "affected": [list(each) for each in account.affected(MOST_AFFECTED)],
         "computable": [*account.computable, *_errors_in_words(errors)],
         "errors": {str(size): value for size, value in errors.items()},
-        "unprotected": _unprotected(run, account, table),
+        "unprotected": _open_risks(run, account, table),
         "example": _example(account, table),
     }
 
@@ -113,7 +113,7 @@ def _unknown(run: Run, error: NotApplicable) -> dict[str, Any]:
     }
 
 
-def _joined(*sentences: str) -> str:
+def _join_sentences(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
@@ -161,7 +161,7 @@ def _errors_in_words(errors: Mapping[int, float | None]) -> list[str]:
 # --- what is not protected --------------------------------------------------------------------
 
 
-def _unprotected(run: Run, account: Account, table: TransactionTable) -> list[str]:
+def _open_risks(run: Run, account: Account, table: TransactionTable) -> list[str]:
     shown = [
         name
         for name, kept in zip(account.names, (account.kept + account.coarser).tolist(), strict=True)

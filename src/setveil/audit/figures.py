@@ -209,7 +209,7 @@ def _target(target: float, right: float) -> list[dict[str, Any]]:
     ]
 
 
-def _stairs(steps: charts.Values, x: Any, y: Any) -> dict[str, Any]:  # noqa: ANN401  (encodings)
+def _stairs(steps: charts.Values, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     return {
         "data": {"values": steps},
         "mark": {

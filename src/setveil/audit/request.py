@@ -266,13 +266,13 @@ def _answer(
         raise ParameterError(f"workers is {workers}", fix="use 0 or more")
     if seed is not None and seed < 0:
         raise ParameterError(f"the seed is {seed}", fix="use a whole number of at least 0")
-    secret = checked_items(table, taxonomy, sensitive)
+    secret = check_items(table, taxonomy, sensitive)
     if min_k > max(len(table), MIN_K):
         raise ParameterError(
             f"min_k is {min_k:,}, but there are only {plural(len(table), 'record')}",
             fix="use a smaller number",
         )
-    sources = checked_sources(relatedness, table)
+    sources = check_sources(relatedness, table)
     named = None if attacks is None else check_attacks(attacks)
     searched = methods_for(
         methods,
@@ -290,7 +290,7 @@ def _answer(
     numbers = check_known(known)
     counts = tuple(tuple(items) for items in workload)
     foreseen = foresee(criteria, people=len(table), holders=_holders(table, secret))
-    with Store.opened(out).alone() as store:
+    with Store.open(out).lock() as store:
         records = records_hash(table)
         store.claim(records)
         case = Case(
@@ -365,7 +365,7 @@ def _conclude(trials: Trials, *, free: bool) -> AuditResult:
         recommended=verdict.recommended,
         reasons=verdict.reasons,
         cares=verdict.cares,
-        untested=_untested(case, runs, verdict.recommended),
+        untested=_untested_attackers(case, runs, verdict.recommended),
         next_steps=verdict.next_steps,
         notes=(*_ends(search), *_notes(case, runs)),
     )
@@ -390,7 +390,9 @@ def _settings(case: Case, limits: Limits, methods: Sequence[str]) -> dict[str, A
     }
 
 
-def _untested(case: Case, runs: Sequence[RunRecord], recommended: str | None) -> tuple[str, ...]:
+def _untested_attackers(
+    case: Case, runs: Sequence[RunRecord], recommended: str | None
+) -> tuple[str, ...]:
     """Return which attackers nobody tried, a sentence each."""
     said = []
     if not case.sensitive:
@@ -483,13 +485,13 @@ def with_original(run: RunRecord, original: RunRecord | None) -> RunRecord:
     )
 
 
-def checked_items(
+def check_items(
     table: TransactionTable, taxonomy: Taxonomy | None, sensitive: Iterable[str]
 ) -> tuple[str, ...]:
     """Refuse records without items and sensitive items that do not occur; return these, sorted.
 
     >>> from setveil import TransactionTable
-    >>> checked_items(TransactionTable.from_rows([["flu", "HIV"]]), None, ["HIV", "flu"])
+    >>> check_items(TransactionTable.from_rows([["flu", "HIV"]]), None, ["HIV", "flu"])
     ('HIV', 'flu')
     """
     if not len(table) or not len(table.items):
@@ -511,14 +513,14 @@ def checked_items(
     return secret
 
 
-def checked_sources(relatedness: Sequence[str], table: TransactionTable) -> tuple[str, ...]:
+def check_sources(relatedness: Sequence[str], table: TransactionTable) -> tuple[str, ...]:
     """Refuse before any work a source of relatedness that cannot be used: each is made once.
 
     >>> from setveil import TransactionTable
     >>> table = TransactionTable.from_rows([["flu"]])
-    >>> checked_sources(["release", "release"], table)
+    >>> check_sources(["release", "release"], table)
     ('release',)
-    >>> checked_sources(["glove"], table)
+    >>> check_sources(["glove"], table)
     Traceback (most recent call last):
     setveil.core.errors.ParameterError: glove needs to know where. To fix: write glove:FILE.
     """

@@ -315,7 +315,7 @@ def applicable(*, taxonomy: bool, sensitive: bool = False) -> list[Entry]:
     ]
 
 
-def build(name: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401  (any registered class)
+def build(name: str, params: Mapping[str, Any]) -> Anonymizer:
     """Return the anonymizer of this name with these parameters, or say which ones it takes.
 
     Utility constraints may stand among them (:mod:`setveil.audit.run`); they are checked here
@@ -335,7 +335,8 @@ def build(name: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401  (any re
             f"{name} has no parameter {', '.join(map(repr, unknown))}",
             fix=f"use {', '.join(known)}",
         )
-    return target(**params)
+    method: Anonymizer = target(**params)
+    return method
 
 
 def tree_over(
@@ -462,7 +463,7 @@ def publish_again(
 
 def _inputs(
     name: str,
-    method: Any,  # noqa: ANN401  (any registered class)
+    method: Anonymizer,
     params: Mapping[str, Any],
     table: TransactionTable,
     taxonomy: Taxonomy | None,

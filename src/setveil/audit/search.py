@@ -423,7 +423,7 @@ class Search:
             if why:
                 return why
             found = yield [ladders.at(each) for each in above]
-            tried = _measured(ladders, above, found)
+            tried = _comparable(ladders, above, found)
             if not tried:
                 skipped = any(run.state == SKIPPED for run in found.values())
                 return STOPPED if skipped else EXHAUSTED
@@ -434,7 +434,7 @@ class Search:
             if _loss(here) > SPREAD * self._least():
                 return DEARER
             found = yield [ladders.at(each) for each in below]
-            tried = _measured(ladders, below, found)
+            tried = _comparable(ladders, below, found)
             better = {
                 each: run
                 for each, run in tried.items()
@@ -461,7 +461,7 @@ def _first(
         position = below[0]
 
 
-def _measured(
+def _comparable(
     ladders: Ladders, positions: list[Position], found: Mapping[str, RunRecord]
 ) -> dict[Position, RunRecord]:
     """Return the runs that ended and can be compared."""

@@ -52,8 +52,8 @@ class Store:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store.opened(folder)
-    ...     store.seed(7), Store.opened(folder).seed(None), store.names()
+    ...     store = Store.open(folder)
+    ...     store.seed(7), Store.open(folder).seed(None), store.names()
     (7, 7, ())
     """
 
@@ -100,7 +100,7 @@ class Store:
         return store
 
     @classmethod
-    def opened(cls, folder: str | os.PathLike[str]) -> Store:
+    def open(cls, folder: str | os.PathLike[str]) -> Store:
         """Make the directory, or use that of an earlier audit; anything else is refused."""
         store = cls.check_place(folder)
         try:
@@ -129,14 +129,14 @@ class Store:
         return found
 
     @contextmanager
-    def alone(self) -> Iterator[Self]:
+    def lock(self) -> Iterator[Self]:
         """Keep other audits out of the directory for as long as this one works in it.
 
         The lock goes with the process that holds it, however that ends.
 
         >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Store.opened(folder).alone():
-        ...     with Store.opened(folder).alone():
+        >>> with tempfile.TemporaryDirectory() as folder, Store.open(folder).lock():
+        ...     with Store.open(folder).lock():
         ...         pass
         Traceback (most recent call last):
         setveil.core.errors.ReleaseError: ...: another audit is at work here. To fix: ...

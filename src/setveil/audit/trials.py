@@ -149,7 +149,7 @@ def run_trial(case: Case, job: Job) -> RunRecord:
         return replace(blank, state=INAPPLICABLE, error=str(error))
     except SetveilError as error:
         return replace(blank, state=FAILED, error=str(error))
-    record = _recorded(blank, run, case)
+    record = _describe_run(blank, run, case)
     begun = time.perf_counter()
     adversaries = _attack(case, job, run)
     record = replace(
@@ -240,7 +240,7 @@ def _workload(run: Run, case: Case) -> list[dict[str, Any]]:
     return [answer._asdict() for answer in answers]
 
 
-def _recorded(blank: RunRecord, run: Run, case: Case) -> RunRecord:
+def _describe_run(blank: RunRecord, run: Run, case: Case) -> RunRecord:
     """Return what there is to say about a run before it is attacked."""
     promise = run.promise
     verdict = run.verdict
@@ -292,7 +292,7 @@ class RemoteTrial:
 def run_trial_remotely(case: Case, job: Job) -> RemoteTrial:
     """Make a run in a directory that is gone afterwards; what it wrote comes back as values."""
     with tempfile.TemporaryDirectory(prefix="setveil-run-") as folder:
-        store = Store.opened(folder)
+        store = Store.open(folder)
         record = run_trial(replace(case, store=store), job)
         if record.state != DONE or not record.release:
             return RemoteTrial(record=record)

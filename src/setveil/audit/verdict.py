@@ -417,8 +417,9 @@ def risk_sentence(adversary: Adversary) -> str:
     ...     says="An attacker who knows {knows} names {count} of 1,000 people.", tested=500,
     ...     rate=Rate(value=0.017, low=0.011, high=0.026, exact=False),
     ...     baseline=Rate.counted(0.001), raw=Rate.counted(0.161)))
-    'An attacker who knows two items of a person names 17 of 1,000 people. In the original data: 161; by guessing: 1; 95% interval: 11 to 26, from 500 tests.'
-    """  # noqa: E501  (the doctest's result)
+    'An attacker who knows two items of a person names 17 of 1,000 people. In the original data: \
+161; by guessing: 1; 95% interval: 11 to 26, from 500 tests.'
+    """
     if adversary.rate is None:
         return f"{adversary.attack}: {adversary.note or 'not measured'}."
     rate = adversary.rate

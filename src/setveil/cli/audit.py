@@ -177,7 +177,7 @@ def audit(
     result = run_audit(
         run, given, out, stage="trying methods", allowed=allow_identifiers, quiet=quiet
     )
-    tell(result, out, seed=given.get("seed"), json=json)
+    report_result(result, out, seed=given.get("seed"), json=json)
 
 
 # --- settings -----------------------------------------------------------------------------------
@@ -318,10 +318,6 @@ def run_audit(
         read = _read_input(given, out, allowed=allowed, quiet=quiet)
         with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
             progress(stage)
-
-            def tell(search: "SearchProgress") -> None:
-                tell_progress(progress, search, quiet=quiet)
-
             try:
                 result = work(
                     read.table,
@@ -332,7 +328,7 @@ def run_audit(
                     seed=given.get("seed"),
                     title=given.get("title") or Path(given["data"]).stem,
                     description=" ".join(filter(None, (given.get("description"), read.note))),
-                    tell=tell,
+                    tell=lambda search: show_progress(progress, search, quiet=quiet),
                     since=command_start(),
                     engine=find_spark(given.get("engine", "local")),
                     **{name: given[name] for name in PASSED if given.get(name) is not None},
@@ -485,13 +481,13 @@ def harden(
         quiet=quiet,
         each=each,
     )
-    tell(result, out, seed=given.get("seed"), json=json)
+    report_result(result, out, seed=given.get("seed"), json=json)
 
 
 # --- what a user is told: the report, the answer, how far the search is ---------------------------
 
 
-def tell(
+def report_result(
     result: "AuditResult", out: Path, *, seed: int | None, json: bool, demo: bool = False
 ) -> None:
     """Write the report, print the answer, and end with its exit code; a demo just ends."""
@@ -500,7 +496,7 @@ def tell(
     from setveil.report.publication import publish_recommended
 
     report = write_report(result, out)
-    with Store(out).alone() as store:
+    with Store(out).lock() as store:
         published = publish_recommended(store, result)
     if published is not None:
         warn_of_published_formulas(published)
@@ -589,7 +585,7 @@ def print_result(result: "AuditResult", report: Path, published: Path | None) ->
     echo(f"Report, for you alone: {report}")
 
 
-def tell_progress(progress: Progress, search: "SearchProgress", *, quiet: bool) -> None:
+def show_progress(progress: Progress, search: "SearchProgress", *, quiet: bool) -> None:
     """Show how far a search is: a bar on a terminal, a line per trial elsewhere."""
     left = f", {_about(search.seconds_left)} left"
     now = f", now {' and '.join(search.running)}" if search.running else ""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from setveil.cli.audit import tell, tell_progress
+from setveil.cli.audit import report_result, show_progress
 from setveil.cli.options import expand_options, option
 from setveil.cli.output import (
     JsonOption,
@@ -14,7 +14,6 @@ from setveil.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from setveil.audit.store import Store
     from setveil.synthetic import Synthetic
 
 SEED = 1
@@ -39,16 +38,16 @@ def demo(
     Example: setveil demo --out setveil-demo
     """
     from setveil.audit import audit
+    from setveil.audit.store import Store
     from setveil.core.words import sentence
     from setveil.synthetic import clinic
 
-    store = _opened(out)
+    store = Store.open(out)
     data = clinic(n=records, seed=SEED)
     say(f"{data.description}; {len(data.table.items):,} items in all", quiet=quiet)
-    if data_only:
-        _write_data(data, store.private)
-        return
     _write_data(data, store.private)
+    if data_only:
+        return
     with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("trying methods")
         result = audit(
@@ -59,15 +58,9 @@ def demo(
             seed=SEED,
             title="An invented clinic",
             description=sentence(data.description),
-            tell=lambda search: tell_progress(progress, search, quiet=quiet),
+            tell=lambda search: show_progress(progress, search, quiet=quiet),
         )
-    tell(result, out, seed=None, json=json, demo=True)
-
-
-def _opened(out: Path) -> "Store":
-    from setveil.audit.store import Store
-
-    return Store.opened(out)
+    report_result(result, out, seed=None, json=json, demo=True)
 
 
 def _write_data(data: "Synthetic", private: Path) -> None:

@@ -133,7 +133,7 @@ def measure(
                 key=key,
                 options=options,
                 seed=seed,
-                k=_promised(directory).get("k"),
+                k=_promise_params(directory).get("k"),
                 reading=reading,
                 quiet=quiet,
             )
@@ -171,7 +171,7 @@ def measure(
                 taxonomy=tree,
                 sensitive=secret,
                 rng=rng,
-                k=_promised(directory).get("k"),
+                k=_promise_params(directory).get("k"),
             )
     if by is not None:
         _print_parts(parts, by, json=json)
@@ -209,7 +209,7 @@ def _print_figures(
         echo(content.sentence)
 
 
-def _promised(directory: str | Path) -> "Mapping[str, Any]":
+def _promise_params(directory: str | Path) -> "Mapping[str, Any]":
     """Return the parameters of what a release promises, which are those it was made with."""
     from setveil.release.store import load_manifest
 
@@ -242,7 +242,7 @@ def _scores(
                 fix="leave out --relatedness",
             )
         source = parse_relatedness(relatedness, release=published)
-    promised = _promised(directory)
+    promised = _promise_params(directory)
     return flat(
         score(
             guess,

@@ -108,12 +108,12 @@ def _print(entry: "Entry") -> None:
     if needs:
         echo(f"    needs {' and '.join(NEEDS.get(need, need) for need in needs)}")
     for param in params_of(entry.target):
-        value = "required" if param.required else f"default {_shown(param.default)}"
+        value = "required" if param.required else f"default {_as_typed(param.default)}"
         choices = f"; one of {', '.join(param.choices)}" if param.choices else ""
         echo(f"    --{param.name.replace('_', '-')}  {param.doc} ({value}{choices})")
 
 
-def _shown(default: Any) -> str:
+def _as_typed(default: Any) -> str:
     """Return a default as it would be typed."""
     value = in_json(default)
     return "none" if value == () else str(value).lower()

@@ -312,7 +312,7 @@ def _report(error: BaseException) -> int:
         where = f"{error.filename}: " if error.filename else ""
         say(f"setveil: {where}{error.strerror or error}")
     else:
-        _say_lines(f"setveil: internal error: {type(error).__name__}. {_kept(error)}")
+        _say_lines(f"setveil: internal error: {type(error).__name__}. {_keep_details(error)}")
         return INTERNAL
     return WRONG_USE
 
@@ -323,7 +323,7 @@ def _say_lines(text: str) -> None:
         say(line)
 
 
-def _kept(error: BaseException) -> str:
+def _keep_details(error: BaseException) -> str:
     """Keep the details of a fault in a file of the user's own, and say where they are."""
     details = visible_lines("".join(traceback.format_exception(error)))
     try:

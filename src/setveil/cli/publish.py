@@ -49,7 +49,7 @@ def publish(
     from setveil.report.publication import publish_run
 
     result = load_audit(directory)
-    chosen = _chosen(result, run)
+    chosen = _find_run(result, run)
     if chosen is None:
         answer, reasons = result.answer, tuple(result.reasons)
     else:
@@ -59,7 +59,7 @@ def publish(
     if chosen is not None and answer in POSITIVE:
         from setveil.release.public_folder import certificate_hash
 
-        with Store.check_place(directory).alone() as store, Progress(quiet=quiet) as progress:
+        with Store.check_place(directory).lock() as store, Progress(quiet=quiet) as progress:
             progress("writing what recipients get")
             folder = publish_run(store, result, chosen, title=title)
             digest = certificate_hash(folder)
@@ -80,7 +80,7 @@ def publish(
         raise typer.Exit(ANSWERS[answer])
 
 
-def _chosen(result: "AuditResult", name: str | None) -> "RunRecord | None":
+def _find_run(result: "AuditResult", name: str | None) -> "RunRecord | None":
     """Return the run of a name, or the recommended one; None where there is none."""
     from setveil.audit.verdict import POSITIVE
 

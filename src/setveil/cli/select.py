@@ -204,7 +204,7 @@ def topics(
         found = model.topics(table, number, seed)
         written = None
         if out is not None:
-            written = _written(table, found, topic, per_topic, least)
+            written = _records_about(table, found, topic, per_topic, least)
             write_table(written, out, to=to)
     if not found.converged:
         say("the topics had not settled when the search ended: take them as rough", quiet=quiet)
@@ -215,7 +215,7 @@ def topics(
         _print_topics(result)
 
 
-def _written(
+def _records_about(
     table: "TransactionTable",
     found: "Topics",
     topic: list[int] | None,

@@ -1,7 +1,7 @@
 """``setveil taxonomy build|check|export``: trees of items."""
 
 import math
-from collections.abc import Collection
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -48,30 +48,124 @@ OutOption = Annotated[
 ]
 
 
-@expand_options
-def build(
-    *,
-    data: str = argument("DATA", "File of records; - reads the standard input."),
-    out: OutOption,
+TAKES = {
+    "fanout": {"--fanout"},
+    "wordnet": {"--wordnet", "--heads", "--missing", "--vectors"},
+    "embeddings": {"--vectors", "--fanout", "--name-support", "--never-name", "--missing"},
+}
+"""The options that each kind of tree takes."""
+
+
+@option_group
+class TreeSource:
+    """What a tree is built from, and how."""
+
     source: Literal["fanout", "wordnet", "embeddings"] = option(
         "fanout", "What the tree is built from.", "--from"
-    ),
-    fanout: int | None = option(None, f"Most children of a node; {FANOUT} if not given.", min=2),
+    )
+    fanout: int | None = option(None, f"Most children of a node; {FANOUT} if not given.", min=2)
     wordnet: str | None = option(
         None,
         "Folder or .tar.gz of WordNet; looked for in the usual places if not given.",
         metavar="PLACE",
-    ),
-    heads: bool = option(False, "Put phrases that WordNet lacks below their head noun."),
-    vectors: str | None = option(None, "Word vectors: GloVe, word2vec or .npz.", metavar="FILE"),
+    )
+    heads: bool = option(False, "Put phrases that WordNet lacks below their head noun.")
+    vectors: str | None = option(None, "Word vectors: GloVe, word2vec or .npz.", metavar="FILE")
     name_support: int | None = option(
         None,
         f"Records an item needs to name a group; {NAME_SUPPORT} if not given.",
         metavar="N",
         min=1,
-    ),
-    never_name: str | None = option(None, "Items that name no group, one a line.", metavar="FILE"),
-    missing: MissingOption = "error",
+    )
+    never_name: str | None = option(None, "Items that name no group, one a line.", metavar="FILE")
+    missing: MissingOption = "error"
+
+    def __post_init__(self) -> None:
+        """Refuse options that would be passed over, and the absence of vectors."""
+        source = self.source
+        for each in fields(self):
+            name = f"--{each.name.replace('_', '-')}"
+            given = each.name != "source" and getattr(self, each.name) != each.default
+            if given and name not in TAKES[source]:
+                raise ParameterError(
+                    f"{name} has no meaning for --from {source}",
+                    fix=f"leave it out; {source} takes {', '.join(sorted(TAKES[source]))}",
+                )
+        if source == "wordnet" and self.vectors and self.missing != "nearest":
+            raise ParameterError(
+                "--vectors has no meaning for --from wordnet without --missing nearest",
+                fix="leave it out, or put unknown items beside similar ones with --missing nearest",
+            )
+        if source == "embeddings" and self.vectors is None:
+            raise ParameterError(
+                "--from embeddings needs word vectors", fix="name their file by --vectors FILE"
+            )
+
+    def build(
+        self, table: "TransactionTable", *, quiet: bool
+    ) -> tuple["Taxonomy", "MissingReport | None"]:
+        """Return the tree, and what became of items that have no place of their own in it."""
+        from setveil.core.taxonomy import Taxonomy
+
+        if self.source == "wordnet":
+            return self._from_wordnet(table, quiet=quiet)
+        if self.source == "embeddings":
+            return self._from_vectors(table, quiet=quiet)
+        return Taxonomy.balanced(table.vocabulary.names, fanout=self.fanout or FANOUT), None
+
+    def _from_wordnet(
+        self, table: "TransactionTable", *, quiet: bool
+    ) -> tuple["Taxonomy", "MissingReport"]:
+        from setveil.io.embeddings import Vectors
+        from setveil.io.wordnet import WordNet, word_tree
+
+        records = _records(table)
+        vectors = self.vectors
+        tree, report = word_tree(
+            records,
+            WordNet.find(self.wordnet),
+            missing=self.missing,
+            heads=self.heads,
+            records=records,
+            vectors=None if vectors is None else Vectors.read(vectors, terms=list(records)),
+        )
+        for sentence in report.sentences():
+            say(sentence, quiet=quiet)
+        return tree, report.missing
+
+    def _from_vectors(
+        self, table: "TransactionTable", *, quiet: bool
+    ) -> tuple["Taxonomy", "MissingReport"]:
+        from setveil.io.embeddings import Vectors, embedding_tree
+        from setveil.io.item_lists import read_items
+
+        assert self.vectors is not None
+        records = _records(table)
+        names = list(records)
+        # Groups are named after frequent items, and not after the listed ones.
+        listed = set() if self.never_name is None else set(read_items(self.never_name))
+        support = self.name_support or NAME_SUPPORT
+        named = {item for item, held in records.items() if held >= support} - listed
+        vectors = Vectors.read(self.vectors, terms=names)
+        known = int(vectors.of(names)[1].sum())
+        say(f"{len(names):,} items, with a vector: {known:,}.", quiet=quiet)
+        say(f"Groups may be named after {len(named):,} of them.", quiet=quiet)
+        return embedding_tree(
+            names,
+            vectors,
+            fanout=self.fanout or FANOUT,
+            named=named,
+            missing=self.missing,
+            records=records,
+        )
+
+
+@expand_options
+def build(
+    *,
+    data: str = argument("DATA", "File of records; - reads the standard input."),
+    out: OutOption,
+    tree_source: TreeSource,
     reading: Reading,
     force: ForceDataOption = False,
     quiet: QuietOption = False,
@@ -85,94 +179,17 @@ def build(
 
     Example: setveil taxonomy build visits.csv --fanout 4 -o tree.csv
     """
-    given = {
-        "--fanout": fanout,
-        "--wordnet": wordnet,
-        "--heads": heads or None,
-        "--vectors": vectors,
-        "--name-support": name_support,
-        "--never-name": never_name,
-        "--missing": missing if missing != "error" else None,
-    }
-    _must_fit(source, given)
-    check_output(
-        out, "the tree", force=force, json=json, inputs=[data, vectors, wordnet, never_name]
-    )
+    inputs = [data, tree_source.vectors, tree_source.wordnet, tree_source.never_name]
+    check_output(out, "the tree", force=force, json=json, inputs=inputs)
     with Progress(quiet=quiet) as progress:
         progress("reading")
         table = reading.read(data, quiet=quiet)
         progress("building")
-        outside = None
-        if source == "wordnet":
-            tree, outside = _from_wordnet(
-                table, wordnet, missing=missing, heads=heads, vectors=vectors, quiet=quiet
-            )
-        elif source == "embeddings":
-            assert vectors is not None
-            named = _nameable(table, name_support or NAME_SUPPORT, never_name)
-            tree, outside = _from_vectors(
-                table, vectors, fanout or FANOUT, named, missing, quiet=quiet
-            )
-        else:
-            from setveil.core.taxonomy import Taxonomy
-
-            tree = Taxonomy.balanced(table.vocabulary.names, fanout=fanout or FANOUT)
+        tree, outside = tree_source.build(table, quiet=quiet)
         if outside is not None:
             _tell_outside(outside, quiet=quiet)
         tree.write(out)
-    tell_written(tree, out, quiet=quiet, json=json, outside=outside)
-
-
-OPTIONS = {
-    "fanout": {"--fanout"},
-    "wordnet": {"--wordnet", "--heads", "--missing", "--vectors"},
-    "embeddings": {"--vectors", "--fanout", "--name-support", "--never-name", "--missing"},
-}
-
-
-def _must_fit(source: str, given: dict[str, Any]) -> None:
-    """Refuse options that would be passed over, and the absence of vectors."""
-    for name, value in given.items():
-        if value is not None and name not in OPTIONS[source]:
-            raise ParameterError(
-                f"{name} has no meaning for --from {source}",
-                fix=f"leave it out; {source} takes {', '.join(sorted(OPTIONS[source]))}",
-            )
-    if source == "wordnet" and given["--vectors"] and given["--missing"] != "nearest":
-        raise ParameterError(
-            "--vectors has no meaning for --from wordnet without --missing nearest",
-            fix="leave it out, or put unknown items beside similar ones with --missing nearest",
-        )
-    if source == "embeddings" and given["--vectors"] is None:
-        raise ParameterError(
-            "--from embeddings needs word vectors", fix="name their file by --vectors FILE"
-        )
-
-
-def _from_wordnet(
-    table: "TransactionTable",
-    place: str | None,
-    *,
-    missing: str,
-    heads: bool,
-    vectors: str | None,
-    quiet: bool,
-) -> tuple["Taxonomy", "MissingReport"]:
-    from setveil.io.embeddings import Vectors
-    from setveil.io.wordnet import WordNet, word_tree
-
-    records = _records(table)
-    tree, report = word_tree(
-        records,
-        WordNet.find(place),
-        missing=missing,
-        heads=heads,
-        records=records,
-        vectors=None if vectors is None else Vectors.read(vectors, terms=list(records)),
-    )
-    for sentence in report.sentences():
-        say(sentence, quiet=quiet)
-    return tree, report.missing
+    report_written(tree, out, quiet=quiet, json=json, outside=outside)
 
 
 def _records(table: "TransactionTable") -> dict[str, int]:
@@ -191,41 +208,7 @@ def _tell_outside(report: "MissingReport", *, quiet: bool) -> None:
         )
 
 
-def _nameable(table: "TransactionTable", support: int, never: str | None) -> set[str]:
-    """Return the items after which groups may be named: frequent ones, and not the listed."""
-    import numpy as np
-
-    from setveil.io.item_lists import read_items
-
-    listed = set(read_items(never)) if never is not None else set()
-    counts = np.bincount(table.items, minlength=table.n_items)
-    names = table.vocabulary.names
-    return {names[i] for i in np.flatnonzero(counts >= support).tolist()} - listed
-
-
-def _from_vectors(
-    table: "TransactionTable",
-    file: str,
-    fanout: int,
-    named: Collection[str],
-    missing: str,
-    *,
-    quiet: bool,
-) -> tuple["Taxonomy", "MissingReport"]:
-    from setveil.io.embeddings import Vectors, embedding_tree
-
-    records = _records(table)
-    names = list(records)
-    vectors = Vectors.read(file, terms=names)
-    unknown = len(names) - int(vectors.of(names)[1].sum())
-    say(f"{len(names):,} items, with a vector: {len(names) - unknown:,}.", quiet=quiet)
-    say(f"Groups may be named after {len(named):,} of them.", quiet=quiet)
-    return embedding_tree(
-        names, vectors, fanout=fanout, named=named, missing=missing, records=records
-    )
-
-
-def tell_written(
+def report_written(
     tree: "Taxonomy",
     out: str,
     *,
@@ -345,7 +328,7 @@ def export(
             tree.write_arx(out, names=names)
         else:
             tree.write(out)
-    tell_written(tree, out, quiet=quiet, json=json)
+    report_written(tree, out, quiet=quiet, json=json)
 
 
 def _tell_lack(table: "TransactionTable", missing: list[str], *, quiet: bool) -> None:

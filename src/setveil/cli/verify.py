@@ -80,7 +80,7 @@ def verify(
     spark = find_spark(engine)
     with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("loading")
-        asked = _asked(directory, guarantee)
+        asked = _guarantees_to_check(directory, guarantee)
         for name in remove_leftovers(directory):
             say(f"removed what an interrupted run left: {name}", quiet=quiet)
         fitness = fitness_of(release)
@@ -169,7 +169,7 @@ def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":
     return content_of_items(sketch.release)
 
 
-def _asked(directory: "Path", specs: list[str] | None) -> list["Guarantee"]:
+def _guarantees_to_check(directory: "Path", specs: list[str] | None) -> list["Guarantee"]:
     from setveil.guarantee import from_manifest, parse
     from setveil.release.store import load_manifest
 

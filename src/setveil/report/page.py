@@ -89,7 +89,7 @@ def render_audit(
     script = _source(pages, "audit.js")
     focus = focus_of(result)
     screen = first_screen(result)
-    runs = list(_described(result, Path(directory), show_records=show_records))
+    runs = list(_trial_sections(result, Path(directory), show_records=show_records))
     return pages.get_template("audit.html").render(
         version=__version__,
         title=result.title,
@@ -332,7 +332,7 @@ def _titles(runs: list[RunRecord]) -> str:
 # --- the rest -------------------------------------------------------------------------------------
 
 
-def _described(
+def _trial_sections(
     result: AuditResult, directory: Path, *, show_records: bool
 ) -> Iterator[dict[str, Any]]:
     for run in best_first(result):

@@ -410,11 +410,11 @@ def state(run: RunRecord) -> str:
     return "kept" if run.holds else "broken"
 
 
-def called(each: Adversary) -> str:
+def attacker_name(each: Adversary) -> str:
     """Return an adversary in a few words.
 
     >>> from setveil.audit import Adversary
-    >>> called(Adversary(attack="linkage", knows="2 random items of a person"))
+    >>> attacker_name(Adversary(attack="linkage", knows="2 random items of a person"))
     'linkage: 2 random items of a person'
     """
     return f"{each.attack}: {each.knows}" if each.knows else each.attack
@@ -616,7 +616,7 @@ def _attacks(run: RunRecord) -> Iterator[str]:
     yield from ["", f"## Attacks on {escaped(run.title)}", ""]
     rows = [
         [
-            called(each),
+            attacker_name(each),
             people(each.raw, rounding=ROUND_FLOOR),
             people(each.rate),
             people(each.baseline, rounding=ROUND_FLOOR),
@@ -624,7 +624,7 @@ def _attacks(run: RunRecord) -> Iterator[str]:
             won(each.gain),
         ]
         if each.rate is not None
-        else [called(each), "", sentence(each.note) or "not measured", "", "", ""]
+        else [attacker_name(each), "", sentence(each.note) or "not measured", "", "", ""]
         for each in run.adversaries
     ]
     head = ["attack", "original data", "this release", "guessing", "control", "gain"]

@@ -73,7 +73,7 @@ def change(draw: random.Random, known: list[Case]) -> Case:
 
 def use(folder: Path, case: Case) -> None:
     """Read all that an audit kept, and write its reports."""
-    store = Store.opened(folder)
+    store = Store.open(folder)
     store.finished(case.options["id"], case.options["name"])
     store.seed(None)
     try:

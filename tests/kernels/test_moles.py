@@ -123,6 +123,12 @@ def test_hitting_set_is_the_plain_greedy(sets, costs):
     assert gains.sum() == len(sets)
 
 
+def test_hitting_with_costs_near_the_end_of_64_bits():
+    offsets, items = csr([[0, 1], [1, 2], [2]])
+    costs = np.array([1, 2**61, 2**62])
+    assert hit_all(offsets, items.astype(np.int64), costs)[0].tolist() == [0, 1, 2]
+
+
 def test_hitting_more_than_65536_sets():
     offsets, items = csr([[7, 10 + i] for i in range(70_000)])
     costs = np.ones(70_010, dtype=np.int64)

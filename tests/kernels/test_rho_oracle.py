@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import rho as reference
 
+from setveil.anonymize.coherence.mole_kernels import hit_all
 from setveil.anonymize.rho.rule_kernels import (
     BROKEN,
     LIMIT,
@@ -25,7 +26,6 @@ from setveil.anonymize.rho.rule_kernels import (
     search,
 )
 from setveil.anonymize.rho.suppress_kernels import (
-    hitting,
     merged,
     projected,
     row_marks,
@@ -264,9 +264,8 @@ def plain_hits(rules, cost):
 )
 @settings(max_examples=150, deadline=None)
 def test_hitting(rules, cost):
-    width = max(map(len, rules), default=1)
-    array = np.array([sorted(r) + [-1] * (width - len(r)) for r in rules], np.int32)
-    chosen, hits = hitting(array.reshape(-1, width), np.array(cost, np.int64))
+    offsets, tokens = compressed(rules)
+    chosen, hits = hit_all(offsets, tokens.astype(np.int64), np.array(cost, np.int64))
     assert list(zip(chosen.tolist(), hits.tolist(), strict=True)) == plain_hits(rules, cost)
 
 

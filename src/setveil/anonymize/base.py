@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from setveil.core.arrays import offsets_of
+from setveil.core.arrays import distinct_in_rows, kept_offsets, offsets_of
 from setveil.core.errors import InfeasibleError, InputError, ParameterError
 from setveil.core.taxonomy import Taxonomy
 from setveil.core.words import some
@@ -167,6 +167,36 @@ def leaf_rows(table: TransactionTable, taxonomy: Taxonomy) -> LeafRows:
         leaves=(keys % len(tree)).astype(np.int32),
         taxonomy=tree,
     )
+
+
+def rows_of_items(table: TransactionTable, items: Int64Array) -> tuple[Int64Array, Int32Array]:
+    """Return the records with these items only, numbered by their places, sorted, once each.
+
+    >>> from setveil import TransactionTable
+    >>> rows = rows_of_items(TransactionTable.from_rows([["a", "b"], ["c"]]), np.array([1, 0]))
+    >>> rows[0].tolist(), rows[1].tolist()
+    ([0, 2, 2], [0, 1])
+    """
+    place = np.full(table.n_items, -1, dtype=np.int64)
+    place[items] = np.arange(len(items))
+    own = place[table.items]
+    width = np.int64(max(len(items), 1))
+    record = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
+    keys = np.sort(record[own >= 0] * width + own[own >= 0])
+    offsets = kept_offsets(table.offsets, own >= 0)
+    return distinct_in_rows(offsets, (keys % width).astype(np.int32))
+
+
+def as_sets(table: TransactionTable, k: int = 1) -> TransactionTable:
+    """Return the records as sets, without the items that fewer than `k` of them hold.
+
+    >>> from setveil import TransactionTable
+    >>> as_sets(TransactionTable.from_rows([["a", "a", "b"], ["a"]]), 2).to_rows()
+    [['a'], ['a']]
+    """
+    kept = np.flatnonzero(table.supports() >= max(k, 1))
+    names = [table.vocabulary[i] for i in kept.tolist()]
+    return type(table).from_csr(*rows_of_items(table, kept), names)
 
 
 def occurrences_below(tree: Taxonomy, leaves: Int32Array) -> Int64Array:

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_enough, check_sensitive, shorten_log, silent
+from setveil.anonymize.base import (
+    MethodRole,
+    check_enough,
+    check_sensitive,
+    rows_of_items,
+    shorten_log,
+    silent,
+)
 from setveil.anonymize.coherence.mole_kernels import COMPLETE, hit_all, minimal_moles
-from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, offsets_of
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import InfeasibleError, InputError
 from setveil.core.literature import XU_2008
 from setveil.core.params import count, group_size, share
@@ -191,9 +198,9 @@ class Coherence:
         supports = table.supports()
         public = np.argsort(supports, kind="stable")
         public = public[(keep & ~is_secret)[public]]
-        offsets, items = _part(table, public)
+        offsets, items = rows_of_items(table, public)
         secret_numbers = np.flatnonzero(is_secret)
-        secret_offsets, secrets = _part(table, secret_numbers)
+        secret_offsets, secrets = rows_of_items(table, secret_numbers)
         p = min(self.p, int(np.diff(offsets).max(initial=0)))
         if p == 0:
             return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), True
@@ -259,15 +266,3 @@ def sensitive_items(table: TransactionTable, sensitive: Iterable[str]) -> npt.ND
             fix="name as sensitive only what must not be learned from the other items",
         )
     return is_secret
-
-
-def _part(table: TransactionTable, numbers: Int64Array) -> tuple[Int64Array, Int32Array]:
-    """Return the records with these items only, numbered by their places, sorted, once each."""
-    place = np.full(table.n_items, -1, dtype=np.int64)
-    place[numbers] = np.arange(len(numbers))
-    own = place[table.items]
-    width = np.int64(max(len(numbers), 1))
-    record = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
-    keys = np.sort(record[own >= 0] * width + own[own >= 0])
-    offsets = kept_offsets(table.offsets, own >= 0)
-    return distinct_in_rows(offsets, (keys % width).astype(np.int32))

@@ -172,6 +172,8 @@ def minimal_moles(
     done = np.int64(0)
     depth = 0
     start, end = np.int64(0), np.int64(n)
+    # Invariant: rows[start:end] hold all of prefix[:depth], and the trie has every set that comes
+    # before this one and is no mole, but those that a smaller set of the same rows stands for.
     while depth >= 0:
         # --- the supports of all sets with one item more than prefix[:depth] -------------------
         for i in range(start, end):
@@ -301,6 +303,8 @@ def hit_all(
 ) -> tuple[Int64Array, Int64Array]:
     """Choose items until each set holds one of them; most sets hit per cost first.
 
+    The greedy hitting set of all methods that suppress: of moles, of threats, of rules.
+
     Ties go to the lowest item; an item that costs nothing comes before all others. Returns the
     items in the order of choice, and how many sets each was the first to hit.
 
@@ -323,16 +327,28 @@ def hit_all(
     hit = np.zeros(n_sets, dtype=np.bool_)
     chosen = np.empty(len(present), dtype=np.int64)
     gains = np.empty(len(present), dtype=np.int64)
-    n_chosen = 0
+    n_present, n_chosen = len(present), 0
     n_hit = np.int64(0)
+    # Products of a count and a cost that may leave 64 bits are compared as floats.
+    fits = n_sets == 0 or costs.max() <= 2**62 // n_sets
+    # Invariant: remaining[v] sets with item v are not hit; `present` ascends, and has all items of
+    # sets that are not hit.
     while n_hit < n_sets:
-        best = present[0]
-        for item in present[1:]:
+        best, kept = np.int64(-1), 0
+        for item in present[:n_present]:
+            if remaining[item] == 0:
+                continue
+            present[kept] = item
+            kept += 1
             # remaining / cost compared by cross products: exact, and an item without cost wins.
-            if remaining[item] * costs[best] > remaining[best] * costs[item] or (
-                remaining[best] == 0 and remaining[item] > 0
-            ):
+            if best < 0:
                 best = item
+            elif fits:
+                if remaining[item] * costs[best] > remaining[best] * costs[item]:
+                    best = item
+            elif float(remaining[item]) * costs[best] > float(remaining[best]) * costs[item]:
+                best = item
+        n_present = kept
         chosen[n_chosen] = best
         gains[n_chosen] = remaining[best]
         n_chosen += 1

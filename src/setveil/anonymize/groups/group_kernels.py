@@ -23,6 +23,44 @@ BEFORE, AFTER = 0, 1
 
 
 @compiled
+def shares_none(
+    record: int,
+    secret_offsets: Int64Array,
+    secret_items: Int32Array,
+    taken: Int64Array,
+    stamp: int | np.int64,
+) -> bool:
+    """Tell whether no sensitive item of a record bears this stamp.
+
+    >>> shares_none(0, np.array([0, 1]), np.array([1], np.int32), np.array([5, 4]), 5)
+    True
+    """
+    for i in range(secret_offsets[record], secret_offsets[record + 1]):
+        if taken[secret_items[i]] == stamp:
+            return False
+    return True
+
+
+@compiled
+def stamp_secrets(
+    record: int,
+    secret_offsets: Int64Array,
+    secret_items: Int32Array,
+    taken: Int64Array,
+    stamp: int | np.int64,
+) -> None:
+    """Put a stamp on the sensitive items of a record.
+
+    >>> taken = np.array([5, 4])
+    >>> stamp_secrets(0, np.array([0, 1]), np.array([1], np.int32), taken, 5)
+    >>> taken.tolist()
+    [5, 5]
+    """
+    for i in range(secret_offsets[record], secret_offsets[record + 1]):
+        taken[secret_items[i]] = stamp
+
+
+@compiled
 def band_groups(
     offsets: Int64Array,
     items: Int32Array,
@@ -78,24 +116,20 @@ def band_groups(
     members = np.empty(p, dtype=np.int64)
     remaining = np.int64(n)
     n_groups = np.int64(0)
+    # Invariant: no sensitive item is in more than one in p of the `remaining` records, so that
+    # these could be one group whenever the search ends.
     for t in range(n):
         if group_of[t] >= 0 or secret_offsets[t] == secret_offsets[t + 1]:
             continue
         for i in range(offsets[t], offsets[t + 1]):
             mine[items[i]] = t
-        for i in range(secret_offsets[t], secret_offsets[t + 1]):
-            taken[secret_items[i]] = t
+        stamp_secrets(t, secret_offsets, secret_items, taken, t)
         found = 0
         for side in range(2):
             stop = found + reach
             c = links[t, side]
             while found < stop and 0 <= c < n:
-                free = True
-                for i in range(secret_offsets[c], secret_offsets[c + 1]):
-                    if taken[secret_items[i]] == t:
-                        free = False
-                        break
-                if free:
+                if shares_none(c, secret_offsets, secret_items, taken, t):
                     shared = np.int64(0)
                     for i in range(offsets[c], offsets[c + 1]):
                         if mine[items[i]] == t:
@@ -111,14 +145,9 @@ def band_groups(
             if size == p:
                 break
             c = near[place]
-            free = True
-            for i in range(secret_offsets[c], secret_offsets[c + 1]):
-                if taken[secret_items[i]] == t:
-                    free = False
-                    break
-            if free:
-                for i in range(secret_offsets[c], secret_offsets[c + 1]):
-                    taken[secret_items[i]] = t
+            # Those chosen before have put their stamps on their items too.
+            if shares_none(c, secret_offsets, secret_items, taken, t):
+                stamp_secrets(c, secret_offsets, secret_items, taken, t)
                 members[size] = c
                 size += 1
         if size < p:
@@ -195,6 +224,7 @@ def spread_groups(
     taken = np.full(n_secret, -1, dtype=np.int64)
     members = np.empty(size, dtype=np.int64)
     next_bare, remaining, n_groups = 0, np.int64(n), np.int64(0)
+    # Invariant: left[s] records with item s are in no group, all of them from at[s] on.
     while n_secret and left.max() > 0:
         found = 0
         # A stable sort: of items in equally many records the lower number comes first.
@@ -209,14 +239,10 @@ def spread_groups(
                 at[s] += 1
             for j in range(at[s], starts[s + 1]):
                 t = records[j]
-                free = group_of[t] < 0
-                for i in range(secret_offsets[t], secret_offsets[t + 1]):
-                    if taken[secret_items[i]] == n_groups:
-                        free = False
-                        break
-                if free:
-                    for i in range(secret_offsets[t], secret_offsets[t + 1]):
-                        taken[secret_items[i]] = n_groups
+                if group_of[t] < 0 and shares_none(
+                    t, secret_offsets, secret_items, taken, n_groups
+                ):
+                    stamp_secrets(t, secret_offsets, secret_items, taken, n_groups)
                     members[found] = t
                     found += 1
                     break

@@ -268,6 +268,7 @@ def grow_clusters(
     size = np.full(n_clusters, k, dtype=np.int64)
     score = np.empty(n, dtype=np.int64)
     place = np.empty(width, dtype=np.int64)
+    # Invariant: `dense` is zero between clusters; within one it is the minimum over its members.
     for c in range(n_clusters):
         seed = left[0]
         member[c, 0] = seed

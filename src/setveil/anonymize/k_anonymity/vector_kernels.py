@@ -23,6 +23,38 @@ if TYPE_CHECKING:
 
 
 @compiled
+def count_ancestors(
+    first: int,
+    last: int,
+    leaves: Int32Array,
+    parents: Int32Array,
+    count: Int64Array,
+    touched: Int64Array,
+) -> int:
+    """Count the leaves of a record at or below each node; list these nodes and return how many.
+
+    `count` is zero before; whoever lists what was touched can clear it at no more cost.
+
+    >>> count, touched = np.zeros(4, np.int64), np.empty(4, np.int64)
+    >>> count_ancestors(0, 2, np.array([2, 3], np.int32), np.array([-1, 0, 1, 1], np.int32),
+    ...                 count, touched)
+    4
+    >>> count.tolist(), touched.tolist()
+    ([2, 2, 1, 1], [2, 1, 0, 3])
+    """
+    size = 0
+    for at in range(first, last):
+        node = np.int64(leaves[at])
+        while node >= 0:
+            if count[node] == 0:
+                touched[size] = node
+                size += 1
+            count[node] += 1
+            node = np.int64(parents[node])
+    return size
+
+
+@compiled
 def ancestor_vectors(
     offsets: Int64Array,
     leaves: Int32Array,
@@ -61,15 +93,7 @@ def ancestor_vectors(
     nodes = np.empty(starts[n], dtype=np.int32)
     weights = np.empty(starts[n], dtype=weights.dtype)
     for row in range(n):
-        size = 0
-        for place in range(offsets[row], offsets[row + 1]):
-            node = np.int64(leaves[place])
-            while node > 0:
-                if count[node] == 0:
-                    touched[size] = node
-                    size += 1
-                count[node] += 1
-                node = np.int64(parents[node])
+        size = count_ancestors(offsets[row], offsets[row + 1], leaves, parents, count, touched)
         at = starts[row]
         for i in range(size):
             node = touched[i]
@@ -117,17 +141,9 @@ def least_common_generalizations(
         first = group_offsets[group]
         for place in range(first, group_offsets[group + 1]):
             row = members[place]
-            size = 0
-            for at in range(offsets[row], offsets[row + 1]):
-                node = np.int64(leaves[at])
-                # Counts of items at or below each ancestor; `touched` lists them, so that clearing
-                # costs no more than filling.
-                while node >= 0:
-                    if count[node] == 0:
-                        touched[size] = node
-                        size += 1
-                    count[node] += 1
-                    node = np.int64(parents[node])
+            size = count_ancestors(offsets[row], offsets[row + 1], leaves, parents, count, touched)
+            # Invariant: `shared` lists the nodes that all records so far have something below, and
+            # `least` has M(v) of these records; both are what the first record has, then shrink.
             if place == first:
                 n_shared = size
                 for i in range(size):
@@ -210,6 +226,8 @@ def clump(
     after = np.arange(1, n_clusters + 2)
     after[n_clusters] = 0 if k > 1 else n_clusters
     dense = np.zeros(n_nodes, dtype=weights.dtype)
+    # Invariant: a cluster's vector is the minimum over its records, common[c] the sum of it, and
+    # `dense` is zero between two records.
     for t in range(n):
         if label[t] >= 0:
             continue

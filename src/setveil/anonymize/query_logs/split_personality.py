@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_enough
-from setveil.core.arrays import Int64Array, distinct_in_rows, kept_offsets
+from setveil.anonymize.base import MethodRole, as_sets, check_enough
 from setveil.core.literature import ADAR_2007
 from setveil.core.params import count, group_size
 from setveil.core.registry import register
@@ -17,6 +16,7 @@ from setveil.release.base import Anonymization, Key, Step
 from setveil.release.split import SplitRelease
 
 if TYPE_CHECKING:
+    from setveil.core.arrays import Int64Array
     from setveil.core.threads import Progress
     from setveil.engine.local import Engine
 
@@ -91,7 +91,7 @@ class SplitPersonality:
         """Return the profiles, and the key that says whose each is."""
         check_enough(table, self.k)
         order = table.canonical_order()
-        kept = _without_rare(table.take(order), self.k)
+        kept = as_sets(table.take(order), self.k)
         topic_of = item_topics(kept, self.topics, progress=progress)
         person, profiles = _profiles(kept, topic_of)
         by_content = canonical_order(profiles.offsets, profiles.items)
@@ -191,17 +191,6 @@ def _most_typical(
     typical = (near + PRIOR * usual) / (total[:, None] + PRIOR) / usual
     best = np.argmax(typical, axis=1)
     return np.where(total > 0, best, topic_of)
-
-
-def _without_rare(table: TransactionTable, k: int) -> TransactionTable:
-    """Return the records as sets, without the items that fewer than `k` of them hold."""
-    supports = table.supports()
-    keep = np.flatnonzero(supports >= max(k, 1))
-    stays = np.isin(table.items, keep)
-    place = np.zeros(table.n_items, dtype=np.int32)
-    place[keep] = np.arange(len(keep))
-    offsets, items = distinct_in_rows(kept_offsets(table.offsets, stays), place[table.items[stays]])
-    return TransactionTable.from_csr(offsets, items, [table.vocabulary[i] for i in keep.tolist()])
 
 
 def _profiles(table: TransactionTable, topic_of: Int64Array) -> tuple[Int64Array, TransactionTable]:

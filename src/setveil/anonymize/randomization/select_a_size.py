@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from setveil.anonymize.base import MethodRole, check_enough
-from setveil.core.arrays import Int64Array, distinct_in_rows, occurring, offsets_of
+from setveil.anonymize.base import MethodRole, as_sets, check_enough
+from setveil.core.arrays import Int64Array, offsets_of
 from setveil.core.errors import InfeasibleError, ParameterError
 from setveil.core.literature import EVFIMIEVSKI_2002
 from setveil.core.params import share, text
@@ -138,7 +138,7 @@ class SelectASize:
         """
         check_enough(table, 1)
         order = table.canonical_order()
-        rows = _as_sets(table.take(order))
+        rows = as_sets(table.take(order))
         channel = self._channel(rows.n_items)
         self._check_possible(rows)
         rng = np.random.default_rng() if rng is None else rng
@@ -171,16 +171,6 @@ class SelectASize:
                 f"about {expected / 1e6:,.0f} million items would be added to the records",
                 fix=f"use a beta of at most {MOST * float(self.beta) / expected:.2g}",
             )
-
-
-def _as_sets(table: TransactionTable) -> TransactionTable:
-    """Return the records without repetitions, over the items that occur."""
-    used = occurring(table.items)
-    place = np.zeros(max(table.n_items, 1), dtype=np.int64)
-    place[used] = np.arange(len(used))
-    offsets, items = distinct_in_rows(table.offsets, table.items)
-    names = [table.vocabulary[i] for i in used.tolist()]
-    return TransactionTable.from_csr(offsets, place[items], names)
 
 
 def _perturbed(

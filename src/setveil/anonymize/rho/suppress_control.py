@@ -21,10 +21,11 @@ from setveil.anonymize.base import (
     shorten_log,
     silent,
 )
+from setveil.anonymize.coherence.mole_kernels import hit_all
 from setveil.anonymize.rho.association_rules import ItemRows, TokenView, odds
 from setveil.anonymize.rho.rule_kernels import BROKEN, LIMIT, SAFE, STOP, WORK
-from setveil.anonymize.rho.suppress_kernels import hitting, rules_of_size
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
+from setveil.anonymize.rho.suppress_kernels import rules_of_size
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.literature import CAO_2010
 from setveil.core.params import checked, duration, flag, share
 from setveil.core.registry import register
@@ -325,10 +326,11 @@ class RuleSuppression:
         """
         tokens = self.view.tokens
         order = np.lexsort((tokens, tokens < self.sensitive_from)).astype(np.int32)
-        rank = np.empty(len(order) + 1, dtype=np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        rank[-1] = -1
-        chosen, hits = hitting(rank[rules], self.cost[self.view.tokens[order]])
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        held = rules >= 0  # shorter rules are filled up with -1
+        offsets = offsets_of(np.count_nonzero(held, axis=1))
+        chosen, hits = hit_all(offsets, rank[rules[held]], self.cost[tokens[order]])
         return order[chosen], hits
 
     def _rules(

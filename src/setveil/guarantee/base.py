@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_ch
 
 from setveil.core.errors import ParameterError
 from setveil.core.notebook import ROWS, html_table
-from setveil.core.params import Share
 from setveil.core.records import Parts, Whole
 
 if TYPE_CHECKING:
@@ -135,22 +134,6 @@ def parts_of(published: Published) -> Parts[Any]:
     if isinstance(published, Parts):
         return published
     return Whole(published)
-
-
-def exact_share(name: str, value: object) -> Fraction:
-    """Return a share between 0 and 1 as the fraction that is written, not the nearest binary one.
-
-    >>> exact_share("h", 0.8), exact_share("h", "1/3"), exact_share("h", 1)
-    (Fraction(4, 5), Fraction(1, 3), Fraction(1, 1))
-    >>> exact_share("h", 1.5)
-    Traceback (most recent call last):
-    setveil.core.errors.ParameterError: h is 1.5. To fix: use a number from 0 to 1, such as 0.8 \
-or 4/5.
-    """
-    try:
-        return Share().check(value)
-    except ValueError:
-        raise ParameterError(f"{name} is {value!r}", fix=f"use {Share().says}") from None
 
 
 def distinct_names(given: object) -> tuple[str, ...]:

@@ -107,6 +107,8 @@ def _print(entry: "Entry") -> None:
     needs = sorted(getattr(entry.target, "requires", ()), reverse=True)
     if needs:
         echo(f"    needs {' and '.join(NEEDS.get(need, need) for need in needs)}")
+    if entry.kind == "guarantee" and not getattr(entry.target, "in_parts", False):
+        echo("    needs all records in one place: not checked with --engine spark")
     for param in params_of(entry.target):
         value = "required" if param.required else f"default {_as_typed(param.default)}"
         choices = f"; one of {', '.join(param.choices)}" if param.choices else ""

@@ -142,9 +142,11 @@ def _solve_group(
 
 def _renumbered(rows: PublishedRows, number: Int64Array) -> tuple[Int64Array, Int32Array]:
     """Return the rows with other numbers, ascending, without the items that have none."""
+    if number.max(initial=-1) < 0:
+        return np.zeros(len(rows) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     own = number[rows.items]
     kept = own >= 0
-    width = np.int64(max(int(number.max(initial=0)) + 1, 1))
+    width = np.int64(number.max() + 1)
     record = np.repeat(np.arange(len(rows), dtype=np.int64), rows.lengths)
     # Record and number in one key: a single sort orders all rows.
     keys = np.sort(record[kept] * width + own[kept])

@@ -30,7 +30,7 @@ from setveil.core.table import (
 from setveil.core.threads import map_ahead
 from setveil.io.delimited import BLANKS, QUOTE, checked_delimiter, field_place, records
 from setveil.io.number_lines import GrowingArray, known_size, ranked_table
-from setveil.io.sources import Source, block_lines, small_or_not
+from setveil.io.sources import Source, block_lines, decode_block, small_or_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -359,38 +359,29 @@ class _Rows:
             return None
         if n != shape.width:
             if (n < shape.width and not shape.pad) or any(fields[shape.width :]):
-                self._report_width(number, text, n, shape.width)
+                self._report(
+                    f"has {n} field{'s' * (n != 1)} where the header has {shape.width}",
+                    number,
+                    text,
+                    min(n, shape.width + 1) - 1,
+                    "give every line as many fields as the header, and quote fields that hold the "
+                    f"delimiter {shape.delimiter!r}",
+                )
                 return None
             fields += [""] * (shape.width - n)
         for place, name in shape.required.items():
             if not fields[place]:
-                self._report_missing(number, text, min(place, n - 1), name)
+                fix = "give every line the id of its record"
+                self._report(f"has no {name!r}", number, text, min(place, n - 1), fix)
                 return None
         self.padded += n < shape.width
         self.trimmed += n > shape.width
         return [fields[place] for place in shape.columns]
 
-    def _report_width(self, number: int, text: str, n: int, width: int) -> None:
-        delimiter = self.shape.delimiter
-        line, column = field_place(number, text, min(n, width + 1) - 1, delimiter, self.shape.quote)
-        self.problems.add(
-            f"has {n} field{'s' * (n != 1)} where the header has {width}",
-            line=line,
-            column=column,
-            text=text,
-            fix="give every line as many fields as the header, and quote fields that hold the "
-            f"delimiter {delimiter!r}",
-        )
-
-    def _report_missing(self, number: int, text: str, place: int, name: str) -> None:
+    def _report(self, problem: str, number: int, text: str, place: int, fix: str) -> None:
+        """Report a problem at one of the fields of a record."""
         line, column = field_place(number, text, place, self.shape.delimiter, self.shape.quote)
-        self.problems.add(
-            f"has no {name!r}",
-            line=line,
-            column=column,
-            text=text,
-            fix="give every line the id of its record",
-        )
+        self.problems.add(problem, line=line, column=column, text=text, fix=fix)
 
 
 def _read_plainly(blocks: Iterator[bytes], rows: _Rows) -> Cells:
@@ -472,12 +463,7 @@ class _Lines:
 
 def _is_text(block: bytes) -> bool:
     """Return whether bytes are UTF-8 without a zero byte."""
-    if b"\0" in block:
-        return False
-    try:
-        return block.isascii() or bool(block.decode())
-    except UnicodeDecodeError:
-        return False
+    return b"\0" not in block and (block.isascii() or decode_block(block) is not None)
 
 
 class _Scratch:

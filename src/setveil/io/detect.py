@@ -23,7 +23,7 @@ from setveil.io.delimited import NAMED, QUOTE, records
 from setveil.io.json_lines import list_fields
 from setveil.io.layout import TABLES, Column, Layout, ReadOptions, listed
 from setveil.io.roles import ONES, UNSURE, Reading, SampledColumn, Table, header_strength
-from setveil.io.sources import HEAD, LONG_HEAD, Source
+from setveil.io.sources import HEAD, LONG_HEAD, Source, plain_ending
 from setveil.io.tables import split_cell
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ _UTILITIES = re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+")
 _SINGLE = re.compile(r"(?:^|[,;\t|])\s*'[^']*'\s*(?:$|[,;\t|])")
 _ALIGNED = re.compile(r"[\s:|+-]*")  # of a line with "---": no pattern that is tried in many ways
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
-_COMPRESSED = (".gz", ".zst", ".zstd")
 
 Rows = list[list[str]]
 
@@ -287,10 +286,7 @@ class Sample:
 
 def sample_of(source: Source) -> Sample:
     """Return what a detection may rest on: the ending of the name and up to 1,000 lines."""
-    name = os.fspath(source.path).lower()
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
-    ending = "" if source.is_stdin else os.path.splitext(name)[1]  # noqa: PTH122  (a text already)
+    ending = "" if source.is_stdin else plain_ending(os.fspath(source.path))
     text = source.head.decode(errors="replace").removeprefix("\ufeff")
     lines = text.split("\n", SAMPLE)
     # The last may be all that is left, cut off in the middle, or nothing after the last newline.

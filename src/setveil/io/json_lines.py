@@ -20,7 +20,7 @@ from setveil.core.errors import InputError
 from setveil.core.table import Collected, RowCollector, TransactionTable
 from setveil.core.threads import THREADS, map_ahead
 from setveil.core.untrusted import TABLE_LIMIT, check_size, json_memory
-from setveil.io.sources import BOM, HEAD, Source, block_lines, small_or_not
+from setveil.io.sources import BOM, HEAD, Source, block_lines, decode_block, small_or_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -302,11 +302,8 @@ def _parse_plain(block: bytes, field: str) -> _Plain | None:
     """Take the plain lines of a block apart; None for a block with bytes that are no text."""
     import polars as pl
 
-    if b"\0" in block:
-        return None
-    try:
-        text = block.decode()
-    except UnicodeDecodeError:
+    text = decode_block(block)
+    if text is None:
         return None
     texts = pl.Series(text.removesuffix("\n").split("\n"), dtype=pl.String)
     if texts.str.contains(_TEXTS_ALONE).all():
@@ -379,7 +376,7 @@ class _Lines:
         self._blank = 0
         self._before = 0
 
-    def _parsed(self, line: str, number: int) -> list[int] | None:
+    def _parse_items(self, line: str, number: int) -> list[int] | None:
         """Return the numbers of a line's items; None for a line that was reported."""
         try:
             names = parse_line(line, self._field)
@@ -399,7 +396,7 @@ class _Lines:
             if not line.strip(" \t\r"):
                 self._blank += 1
                 continue
-            found = self._parsed(line, number)
+            found = self._parse_items(line, number)
             if found is not None:
                 codes += found
                 lengths.append(len(found))
@@ -418,7 +415,7 @@ class _Lines:
             rows = [np.repeat(np.arange(plain.lines), lengths)]
             parts = [codes]
             for row in plain.left.tolist():
-                found = self._parsed(plain.texts[row], self._before + row + 1)
+                found = self._parse_items(plain.texts[row], self._before + row + 1)
                 if found is not None:
                     is_record[row] = True
                     lengths[row] = len(found)

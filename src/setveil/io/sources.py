@@ -33,6 +33,7 @@ LONG_HEAD = 1 << 18  # of a text whose first lines are longer, such as a table o
 ZSTD_STEP = 1 << 10  # a compressed byte can stand for 32 kB: small steps bound what comes out
 BOM = b"\xef\xbb\xbf"
 
+COMPRESSED = (".gz", ".zst", ".zstd")
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 PARQUET_MAGIC = b"PAR1"
@@ -87,6 +88,18 @@ _ODD = re.compile(
     r"|[\x80-\x9f\uff61-\uff9f\ue000-\uf8ff\u2500-\u25ffƒ]"
 )
 _FIX_ENCODING = "name the encoding, e.g. --encoding cp1252"
+
+
+def plain_ending(name: str) -> str:
+    """Return the ending of a name in small letters, without that of its compression.
+
+    >>> plain_ending("Visits.CSV.gz"), plain_ending("notes")
+    ('.csv', '')
+    """
+    name = name.lower()
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return os.path.splitext(name)[1]  # noqa: PTH122  (a text already)
 
 
 class Readable(Protocol):
@@ -628,7 +641,7 @@ def block_lines(
     >>> list(block_lines(b"a\nb", 7, Problems(name="x")))
     [(8, 'a'), (9, 'b')]
     """
-    text = _decode(block)
+    text = decode_block(block)
     if text is not None:
         lines = text.split("\n")
         if not lines[-1]:
@@ -639,14 +652,14 @@ def block_lines(
     if not raw_lines[-1]:
         raw_lines.pop()
     for number, raw in enumerate(raw_lines, before + 1):
-        line = _decode(raw)
+        line = decode_block(raw)
         if line is None:
             _report_bytes(raw, number, problems, encoding)
         else:
             yield number, line
 
 
-def _decode(raw: bytes) -> str | None:
+def decode_block(raw: bytes) -> str | None:
     """Return the text of bytes that are valid UTF-8 without a zero byte."""
     if b"\0" in raw:
         return None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from setveil.core.errors import LISTED, InputError, ParameterError, Problems
 from setveil.core.files import shown_name
 from setveil.io.delimited import checked_delimiter, records
-from setveil.io.sources import FOREIGN, Source
+from setveil.io.sources import FOREIGN, Source, plain_ending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,6 @@ ENDINGS = {
     ".csv": "csv",
     ".tsv": "csv",
 }
-COMPRESSED = (".gz", ".zst")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 REPLACEMENT = "\ufffd"
 _JSON_OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\n]*"\s*:')
@@ -138,7 +137,7 @@ class Documents:
     def __iter__(self) -> Iterator[Document]:
         header, footer = compile_pattern(self.header_pattern), compile_pattern(self.footer_pattern)
         for name, text in self._raw():
-            yield self._finished(name, text, header, footer)
+            yield self._finish(name, text, header, footer)
 
     def _raw(self) -> Iterator[tuple[str, str]]:
         if os.fspath(self.path) != "-" and Path(self.path).is_dir():
@@ -163,7 +162,7 @@ class Documents:
     def _folder(self, folder: Path) -> Iterator[tuple[str, str]]:
         found = 0
         for path in _files(folder):
-            if _plain_ending(path.name) in ENDINGS:
+            if plain_ending(path.name) in ENDINGS:
                 self._skip(path, "is a table or JSON lines, which must be named by itself")
                 continue
             try:
@@ -191,7 +190,7 @@ class Documents:
         if len(self.problems.skipped) < LISTED:
             self.problems.skipped.append((shown_name(path), "the file", why))
 
-    def _finished(
+    def _finish(
         self, name: str, text: str, header: re.Pattern[str] | None, footer: re.Pattern[str] | None
     ) -> Document:
         counts = self.counts
@@ -219,26 +218,26 @@ class Documents:
             try:
                 value: Any = json.loads(line)
             except (ValueError, RecursionError):
-                self._malformed("is not JSON", number, line)
+                self._report("is not JSON", number, line)
                 continue
             if not isinstance(value, dict):
-                self._malformed("is not a JSON object", number, line)
+                self._report("is not a JSON object", number, line)
                 continue
             chosen = self.text_field or next((key for key in TEXT_FIELDS if key in value), "text")
             if chosen not in value:
-                fix = f"name the field with --text-field: {_listed(value)}"
-                self._malformed(f"has no field {chosen!r}", number, line, fix)
+                fix = f"name the field with --text-field: {_name_fields(value)}"
+                self._report(f"has no field {chosen!r}", number, line, fix)
                 continue
             text = value[chosen]
             if text is not None and not isinstance(text, str):
-                self._malformed(f"has no text in the field {chosen!r}", number, line)
+                self._report(f"has no text in the field {chosen!r}", number, line)
                 continue
             named = next((value[key] for key in NAME_FIELDS if key in value), None)
             name = str(named) if isinstance(named, str | int) else f"line {number}"
             yield _whole_characters(name), _whole_characters(text or "")
 
     def _table(self, source: Source) -> Iterator[tuple[str, str]]:
-        tabs = _plain_ending(source.name) == ".tsv"
+        tabs = plain_ending(source.name) == ".tsv"
         delimiter = checked_delimiter(self.delimiter or ("tab" if tabs else "comma"))
         rows = records(lines(source), delimiter, self.problems)
         first = next(rows, None)
@@ -249,7 +248,7 @@ class Documents:
             raise InputError(
                 f"there is no column {wanted or 'text'!r} in line 1",
                 where=source.name,
-                fix=f"name the column of the text with --text-field: {_listed(header)}",
+                fix=f"name the column of the text with --text-field: {_name_fields(header)}",
             )
         place = lower.index(wanted.lower())
         named = next((lower.index(key) for key in NAME_FIELDS if key in lower), None)
@@ -258,11 +257,11 @@ class Documents:
                 continue
             if len(cells) != len(header):
                 what = f"has {len(cells)} columns, not {len(header)}"
-                self._malformed(what, number, text, "quote texts that hold the delimiter")
+                self._report(what, number, text, "quote texts that hold the delimiter")
                 continue
             yield (cells[named] if named is not None else f"line {number}"), cells[place]
 
-    def _malformed(self, what: str, number: int, line: str, fix: str = "") -> None:
+    def _report(self, what: str, number: int, line: str, fix: str = "") -> None:
         fix = fix or 'write one object such as {"text": "..."} per line'
         self.problems.add(what, line=number, text=line, fix=fix)
 
@@ -330,15 +329,9 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (path for path in paths if path.is_file() or path.is_symlink())
 
 
-def _plain_ending(name: str) -> str:
-    """Return the ending of a name, without that of its compression."""
-    path = Path(name.lower())
-    return (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix
-
-
 def _format_of(source: Source) -> str:
     """Return the format of a file by its name, or else by how it begins."""
-    ending = _plain_ending(source.name)
+    ending = plain_ending(source.name)
     if ending in ENDINGS:
         return ENDINGS[ending]
     return "jsonl" if _JSON_OBJECT.match(source.head) else "text"
@@ -353,7 +346,7 @@ def _whole_characters(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _listed(names: Iterable[object]) -> str:
+def _name_fields(names: Iterable[object]) -> str:
     return ", ".join(map(str, list(names)[:10])) or "it has none"
 
 

@@ -26,7 +26,7 @@ from setveil.core.files import shown_name
 from setveil.core.params import is_whole
 from setveil.core.table import TransactionTable, take_rows
 from setveil.io.delimited import checked_delimiter, header_delimiter
-from setveil.io.sources import Source
+from setveil.io.sources import Source, plain_ending
 from setveil.text.extract import Extractor, TableFigures, cores, extract_batches
 
 if TYPE_CHECKING:
@@ -346,7 +346,6 @@ USER_NAMES = ("anonid", "user", "user_id", "userid", "user id", "uid", "client",
 QUERY_NAMES = ("query", "querytext", "query_text", "q", "search", "searchterm", "keywords", "text")
 TIME_NAMES = ("querytime", "time", "timestamp", "datetime", "date", "query_time")
 ENDINGS = (".txt", ".tsv", ".csv", ".tab", ".log")
-COMPRESSED = (".gz", ".zst", ".zstd")
 BLOCK = 1 << 25
 """Bytes that are taken apart at once."""
 
@@ -505,7 +504,11 @@ def _files(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> t
         if not Path(name).is_dir():
             files.append(name)
             continue
-        inside = sorted(str(file) for file in Path(name).iterdir() if _is_log(file))
+        inside = sorted(
+            str(file)
+            for file in Path(name).iterdir()
+            if plain_ending(file.name) in ENDINGS and file.is_file() and file.name[0] != "."
+        )
         if not inside:
             raise InputError(
                 "this folder holds no file of columns",
@@ -516,13 +519,6 @@ def _files(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> t
     if not files:
         raise InputError("no file is named", fix="name the files of a query log")
     return tuple(files)
-
-
-def _is_log(file: Path) -> bool:
-    name = file.name.lower()
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    return file.is_file() and name.endswith(ENDINGS) and not name.startswith(".")
 
 
 def _header(source: Source) -> str:

@@ -228,13 +228,19 @@ def test_all_modules_of_a_package_are_imported_but_kernels(tmp_path, monkeypatch
     assert "planted.family.method_kernels" not in sys.modules
 
 
-def test_the_stub_names_every_anonymizer():
-    from website.method_names import STUB, stub
+@pytest.mark.parametrize("package", ["setveil.anonymize", "setveil.attack"])
+def test_the_stub_names_every_method(package):
+    from website.method_names import stub, stub_path
 
-    from setveil import anonymize
+    written = stub_path(package).read_text(encoding="utf-8")
+    assert written == stub(package), "run `python -m website.method_names`"
 
-    assert STUB.read_text(encoding="utf-8") == stub(), "run `python -m website.method_names`"
+
+def test_methods_can_be_imported_from_their_package():
+    from setveil import anonymize, attack
+
     assert {"Anonymizer", "Clump", "TDControl"} <= set(dir(anonymize))
+    assert {"Attack", "RBA", "SemanticPrior", "TokenGuess", "Targets"} <= set(dir(attack))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         anonymize.Nothing  # noqa: B018
     with pytest.raises(ImportError, match="cannot import name 'Nothing'"):

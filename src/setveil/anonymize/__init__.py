@@ -12,16 +12,11 @@ from setveil.anonymize.base import Anonymizer
 from setveil.core import registry
 
 
-def _methods() -> dict[str, type]:
-    targets = [entry.target for entry in registry.entries("anonymizer")]
-    return {each.__name__: each for each in targets if each.__module__.startswith(f"{__name__}.")}
-
-
 def __getattr__(name: str) -> type:
-    if name.startswith("_") or name not in (methods := _methods()):
+    if name.startswith("_") or name not in (methods := registry.classes_in("anonymizer", __name__)):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return methods[name]
 
 
 def __dir__() -> list[str]:
-    return sorted([Anonymizer.__name__, *_methods()])
+    return sorted([Anonymizer.__name__, *registry.classes_in("anonymizer", __name__)])

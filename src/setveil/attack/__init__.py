@@ -1,48 +1,31 @@
-"""Adversaries: each takes a release and what it knows, and returns a guess."""
+"""Adversaries: each takes a release and what it knows, and returns a guess.
+
+Each class that a module of this package registers can be imported from here, and none is listed;
+nor is any class of guesses:
+
+>>> from setveil.attack import RBA, EliminationGuess
+
+What type checkers and the API pages know of these names is in ``__init__.pyi``, which
+``python -m website.method_names`` writes.
+"""
 
 from setveil.attack.base import RISKS, Attack, AuditRole, Finding, check_applies
-from setveil.attack.elimination.distance_attacks import EC, GBA, MDA, RA, RBA, TBA, WBA
 from setveil.attack.elimination.distance_tables import (
     Contexts,
     DistanceTable,
     DistanceTables,
     distance_tables,
 )
-from setveil.attack.elimination.elimination_guess import (
-    Elimination,
-    EliminationGuess,
-    Reason,
-    TableGuess,
-    reasons,
-)
-from setveil.attack.elimination.shadow import Shadow
-from setveil.attack.guess import Guess, load_guess, save_guess
-from setveil.attack.inference import Inference, InferenceGuess, item_chance
-from setveil.attack.linkage.intersection import Intersection, IntersectionGuess
-from setveil.attack.linkage.linkage import Link, Linkage, LinkageGuess, Targets
-from setveil.attack.randomized.noise_filter import NoiseFilter, NoiseGuess
-from setveil.attack.randomized.public_records import PublicRecords, PublicRecordsGuess
+from setveil.attack.elimination.elimination_guess import Elimination, Reason, TableGuess, reasons
+from setveil.attack.guess import Guess, guess_classes, load_guess, save_guess
+from setveil.attack.inference import item_chance
+from setveil.attack.linkage.linkage import Link, Targets
 from setveil.attack.randomized.spectral import Spectrum
-from setveil.attack.reassociation.prior import Prior
-from setveil.attack.reassociation.reassociation_guess import ClusterGuess, ReassociationGuess
-from setveil.attack.reassociation.relatedness_attacks import ABA, MRA, RGA, Random
-from setveil.attack.reassociation.semantic_prior import SemanticPrior
-from setveil.attack.reassociation.vertical_partitioning import VPA
-from setveil.attack.token_frequency import TokenFrequency, TokenGuess
+from setveil.attack.reassociation.reassociation_guess import ClusterGuess
+from setveil.core import registry
 
 __all__ = [
-    "ABA",
-    "EC",
-    "GBA",
-    "MDA",
-    "MRA",
-    "RA",
-    "RBA",
-    "RGA",
     "RISKS",
-    "TBA",
-    "VPA",
-    "WBA",
     "Attack",
     "AuditRole",
     "ClusterGuess",
@@ -50,31 +33,13 @@ __all__ = [
     "DistanceTable",
     "DistanceTables",
     "Elimination",
-    "EliminationGuess",
     "Finding",
     "Guess",
-    "Inference",
-    "InferenceGuess",
-    "Intersection",
-    "IntersectionGuess",
     "Link",
-    "Linkage",
-    "LinkageGuess",
-    "NoiseFilter",
-    "NoiseGuess",
-    "Prior",
-    "PublicRecords",
-    "PublicRecordsGuess",
-    "Random",
     "Reason",
-    "ReassociationGuess",
-    "SemanticPrior",
-    "Shadow",
     "Spectrum",
     "TableGuess",
     "Targets",
-    "TokenFrequency",
-    "TokenGuess",
     "check_applies",
     "distance_tables",
     "item_chance",
@@ -82,3 +47,17 @@ __all__ = [
     "reasons",
     "save_guess",
 ]
+
+
+def _classes() -> dict[str, type]:
+    return registry.classes_in("attack", __name__) | guess_classes(__name__)
+
+
+def __getattr__(name: str) -> type:
+    if name.startswith("_") or name not in (classes := _classes()):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return classes[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_classes()})

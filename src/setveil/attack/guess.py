@@ -174,6 +174,20 @@ release...
         return []
 
 
+def guess_classes(package: str) -> dict[str, type]:
+    """Return the classes of guesses that stand in a package, by their names.
+
+    >>> sorted(guess_classes("setveil.attack.linkage"))
+    ['IntersectionGuess', 'LinkageGuess']
+    """
+    from setveil.core.registry import entries
+
+    entries("attack")  # importing the attacks lists their classes of guesses
+    return {
+        each.__name__: each for each in KINDS.values() if each.__module__.startswith(f"{package}.")
+    }
+
+
 def other_release() -> InputError:
     """Return the error that a guess is scored with a release that it is not about."""
     return InputError(

@@ -123,6 +123,13 @@ class Registry:
         self.load(kind)
         return [entry for (k, _), entry in sorted(self._entries.items()) if k == kind]
 
+    def classes_in(self, kind: str, package: str) -> dict[str, type]:
+        """Return the classes of a kind that stand in a package, by their names as classes."""
+        targets = [entry.target for entry in self.entries(kind)]
+        return {
+            each.__name__: each for each in targets if each.__module__.startswith(f"{package}.")
+        }
+
     def find(self, kind: str, name: str) -> Entry:
         """Return the entry of this kind and name, or say which names there are."""
         if (kind, name) not in self._entries:
@@ -167,6 +174,7 @@ class Registry:
 _shared = Registry()
 register = _shared.register
 entries = _shared.entries
+classes_in = _shared.classes_in
 find = _shared.find
 distributed_methods = _shared.distributed_methods
 outside_modules = _shared.outside_modules

@@ -63,9 +63,42 @@ def test_what_needs_the_records_here(clinic, visits):
 
 def test_the_methods_by_their_names():
     names = distributed_methods()
-    assert set(names) == {"apriori-km", "clump", "disassociate", "gather", "partition"}
+    buckets = {"clump", "gather", "partition", "lra", "vpa-km"}
+    counts = {"apriori-km", "disassociate", "safe-disassociate"}
+    assert set(names) == buckets | counts | {"coat", "pcta", "simple-suppression"}
     for name in names:
         assert callable(resolve_name(find("anonymizer", name).target.distributed))
+
+
+def test_sensitive_items_and_constraints(clinic, visits):
+    """What methods take beside their records goes with records that stay on Spark."""
+    out = ["-o", clinic.release, "--force"]
+    wanted = clinic.inputs_of("simple-suppression")
+    singles = clinic.folder / "singles.txt"
+    singles.write_text("\n".join(setveil.read(clinic.data).vocabulary.names[:3]) + "\n")
+    pair = clinic.folder / "pair.txt"
+    pair.write_text("+".join(setveil.read(clinic.data).vocabulary.names[:2]) + "\n")
+    coat = ["--k", "3", "--s", "1"]
+    for method, options in (
+        ("simple-suppression", wanted),
+        ("coat", [*coat, "--privacy", singles]),
+        ("coat", [*coat, "--constrained", "1"]),
+    ):
+        found = clinic.run("anonymize", method, clinic.data, *options, *out)
+        assert found.exit_code == 0, found.output
+        here = setveil.load_release(clinic.release).to_rows()
+        found = clinic.run("anonymize", method, visits, *options, *out, "--engine", "spark")
+        assert found.exit_code == 0, found.output
+        assert setveil.load_release(clinic.release).to_rows() == here
+        assert (clinic.release / "manifest.json").exists()
+        for engine in ("local", "spark"):
+            assert clinic.run("verify", clinic.release, "--engine", engine).exit_code == 0
+    several = [*coat, "--privacy", pair, *out, "--engine", "spark"]
+    found = clinic.run("anonymize", "coat", visits, *several)
+    assert found.exit_code == 2
+    assert "sets of several items" in " ".join(found.output.split())
+    found = clinic.run("anonymize", "coat", visits / "a.parquet", *several)
+    assert found.exit_code == 0, found.output  # a single file is read here
 
 
 def test_what_the_leaf_counts_tell_is_said(clinic):

@@ -1,7 +1,8 @@
 """``setveil anonymize METHOD``: a command for each registered method, with its own options."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -56,6 +57,7 @@ from setveil.core.params import published_params
 
 if TYPE_CHECKING:
     from setveil.anonymize.base import Anonymizer
+    from setveil.core.records import Records
     from setveil.core.registry import Entry
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
@@ -185,13 +187,17 @@ def run(  # one parameter per option of the command line
     drawing = _drawing(entry, secret_file, seed)
     unused = None if drawn or "rng" in drawing else seed
     _note_unused_seed(entry.name, unused, engine, quiet=quiet)
-    if stays_on_spark(engine, entry.name, data, key=key is not None):
+    constraints = read_constraints(entry, privacy, utility, quiet=quiet)
+    sensitive_of = partial(
+        find_sensitive, sensitive, sensitive_share, variants=variants, seed=seed, quiet=quiet
+    )
+    # Of records that are not here, only single items can be protected.
+    several = any(len(set(itemset)) > 1 for itemset in constraints.get("privacy", ()))
+    if stays_on_spark(engine, entry.name, data, here=key is not None or several):
         check_spark_options(
             entry.name,
             {
                 "--key": key,
-                "--sensitive": sensitive,
-                "--sensitive-share": sensitive_share,
                 "--release-format": None if release_format == "parquet" else release_format,
                 **{
                     f"--{name.replace('_', '-')}": value
@@ -210,13 +216,17 @@ def run(  # one parameter per option of the command line
                 reading=reading,
                 allowed=allow_identifiers,
                 tree=tree,
+                inputs=drawing | constraints,
+                sensitive_of=sensitive_of,
                 name=entry.name,
                 params=public,
                 force=force,
                 progress=progress,
                 quiet=quiet,
             )
-        _tell(entry.name, public, said | {"release": str(out)}, json=json, quiet=quiet)
+        names = said.pop("sensitive")
+        said |= {"release": str(out), "sensitive_drawn": list(names) if drawn else None}
+        _tell(entry.name, public, said, json=json, quiet=quiet)
         return
     from setveil.release.store import save
 
@@ -225,13 +235,8 @@ def run(  # one parameter per option of the command line
         table = reading.read(data, quiet=quiet)
         refuse_identifiers(table, allowed=allow_identifiers, where=data, quiet=quiet)
         inputs: dict[str, Any] = {"engine": find_engine(engine, seed), "progress": progress}
-        inputs |= drawing | read_constraints(entry, privacy, utility, quiet=quiet)
-        secret: tuple[str, ...] = ()
-        outside = None
-        if sensitive is not None:
-            secret = read_sensitive(sensitive, table, variants=variants, quiet=quiet)
-        elif sensitive_share is not None:
-            secret = draw_sensitive(sensitive_share, table, seed)
+        inputs |= drawing | constraints
+        secret, outside = sensitive_of(table), None
         if "sensitive" in method.requires:
             inputs["sensitive"] = secret
         if tree.taxonomy is not None:
@@ -276,6 +281,21 @@ def run(  # one parameter per option of the command line
         "reading": None if table.reading is None else table.reading.as_dict(),
     }
     _tell(entry.name, public, said, json=json, quiet=quiet)
+
+
+def find_sensitive(
+    file: str | None,
+    share: float | None,
+    table: "Records",
+    *,
+    variants: str,
+    seed: int | None,
+    quiet: bool,
+) -> tuple[str, ...]:
+    """Return the sensitive items: those that a file names, or a share that is drawn, or none."""
+    if file is not None:
+        return read_sensitive(file, table, variants=variants, quiet=quiet)
+    return () if share is None else draw_sensitive(share, table, seed)
 
 
 def _warn_of_cells(release: "Release", out: Path, release_format: str) -> None:
@@ -402,17 +422,17 @@ SAMPLED = 10_000
 """How many records are searched for identities where the records stay on Spark."""
 
 
-def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
+def stays_on_spark(engine: str, method: str, data: str, *, here: bool) -> bool:
     """Tell whether records are to stay where they are, and are not read here.
 
-    A single file is read here for methods that need all records in one place, and where a key is
-    asked for.
+    A single file is read here for methods that need all records in one place, and where something
+    is asked for that needs them `here`, such as a key.
 
-    >>> stays_on_spark("spark", "gather", "visits.parquet", key=False)
+    >>> stays_on_spark("spark", "gather", "visits.parquet", here=False)
     True
-    >>> stays_on_spark("local", "gather", "visits.parquet", key=False)
+    >>> stays_on_spark("local", "gather", "visits.parquet", here=False)
     False
-    >>> stays_on_spark("spark", "gather", "visits.csv", key=False)
+    >>> stays_on_spark("spark", "gather", "visits.csv", here=False)
     False
     """
     if not engine.startswith("spark"):
@@ -422,7 +442,7 @@ def stays_on_spark(engine: str, method: str, data: str, *, key: bool) -> bool:
     from setveil.core.registry import distributed_methods
 
     parquet = Path(data).suffix.lower() == ".parquet"
-    return parquet and not key and method in distributed_methods()
+    return parquet and not here and method in distributed_methods()
 
 
 def check_spark_options(method: str, options: Mapping[str, object]) -> None:
@@ -458,6 +478,8 @@ def anonymize_on_spark(
     reading: Reading,
     allowed: bool,
     tree: TreeOptions,
+    inputs: Mapping[str, Any],
+    sensitive_of: "Callable[[Records], tuple[str, ...]]",
     name: str,
     params: Mapping[str, Any],
     force: bool,
@@ -486,8 +508,9 @@ def anonymize_on_spark(
             table = table.without(outside.items)
         tell_missing(outside, k=getattr(method, "k", None), quiet=quiet)
         note_added_leaves(given, taxonomy, quiet=quiet)
+    secret = sensitive_of(table)
     progress("anonymizing")
-    made = anonymize(method, table, taxonomy=taxonomy)
+    made = anonymize(method, table, taxonomy=taxonomy, sensitive=secret or None, **inputs)
     progress("writing")
     manifest = save_distributed(made, out, method=name, params=params, force=force)
     sketch = DistributedRelease.of(made.release).sketch
@@ -495,6 +518,7 @@ def anonymize_on_spark(
         "records": manifest.records,
         "published": manifest.records,
         "promise": made.promise.describe(),
+        "sensitive": secret,
         "log": made.log,
         "content": content_of_items(None if sketch is None else sketch.release),
         "missing": outside,

@@ -79,6 +79,13 @@ def _papers(found: "list[Entry]") -> list[str]:
     return list(papers.values())
 
 
+def distributed(entry: "Entry") -> bool | None:
+    """Tell whether a method or a guarantee works on distributed records; None of other kinds."""
+    if entry.kind == "guarantee":
+        return bool(getattr(entry.target, "in_parts", False))
+    return hasattr(entry.target, "distributed") if entry.kind == "anonymizer" else None
+
+
 def _as_json(entry: "Entry") -> dict[str, Any]:
     return {
         "kind": entry.kind,
@@ -87,6 +94,7 @@ def _as_json(entry: "Entry") -> dict[str, Any]:
         "paper": entry.paper,
         "bibtex": entry.bibtex,
         "requires": sorted(getattr(entry.target, "requires", ())),
+        "distributed": distributed(entry),
         "params": [
             {
                 "name": param.name,
@@ -107,7 +115,9 @@ def _print(entry: "Entry") -> None:
     needs = sorted(getattr(entry.target, "requires", ()), reverse=True)
     if needs:
         echo(f"    needs {' and '.join(NEEDS.get(need, need) for need in needs)}")
-    if entry.kind == "guarantee" and not getattr(entry.target, "in_parts", False):
+    if distributed(entry) and entry.kind == "anonymizer":
+        echo("    works on distributed records (--engine spark)")
+    elif distributed(entry) is False and entry.kind == "guarantee":
         echo("    needs all records in one place: not checked with --engine spark")
     for param in params_of(entry.target):
         value = "required" if param.required else f"default {_as_typed(param.default)}"

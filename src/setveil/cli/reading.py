@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from setveil.core.missing_items import Covered
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.io.identifiers import Finding
@@ -359,7 +360,7 @@ def check_sensitive_options(
 
 
 def read_sensitive(
-    file: str, table: "TransactionTable", *, variants: str = STOP, quiet: bool = False
+    file: str, table: "Records", *, variants: str = STOP, quiet: bool = False
 ) -> tuple[str, ...]:
     """Read the sensitive items; see :func:`settle_sensitive`."""
     from setveil.io.item_lists import read_items
@@ -369,7 +370,7 @@ def read_sensitive(
 
 def settle_sensitive(
     items: "Sequence[str]",
-    table: "TransactionTable",
+    table: "Records",
     *,
     variants: str,
     where: str = "",
@@ -451,7 +452,7 @@ def _refuse_unknown(unknown: list[str], count: int, known: set[str], where: str)
     )
 
 
-def draw_sensitive(share: float, table: "TransactionTable", seed: int | None) -> tuple[str, ...]:
+def draw_sensitive(share: float, table: "Records", seed: int | None) -> tuple[str, ...]:
     """Draw a share of the items, at least one; without a seed nobody can repeat it."""
     import numpy as np
 
@@ -492,6 +493,6 @@ def tree_for_ordinary(
     return covered._replace(tree=covered.tree.without(inside))
 
 
-def occurring(table: "TransactionTable") -> list[str]:
+def occurring(table: "Records") -> list[str]:
     """Return the items that occur, by name; a table may know names that no record holds."""
     return [table.vocabulary[i] for i in table.supports().nonzero()[0].tolist()]

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from setveil import __version__
 from setveil.cli import COMMANDS, app, output
+from setveil.core import registry
 from setveil.core.errors import InputError
 
 
@@ -185,3 +186,12 @@ def test_the_runner_of_these_tests_sees_errors():
 
     assert CliRunner().invoke(broken).exit_code == 1
     assert CliRunner().invoke(app, ["--version"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"), [("anonymizer", "anonymize"), ("attack", "attack")], ids=str
+)
+def test_every_method_has_a_help(kind, command):
+    for entry in registry.entries(kind):
+        shown = CliRunner().invoke(app, [command, entry.name, "--help"])
+        assert shown.exit_code == 0, f"{command} {entry.name}: {shown.output}"

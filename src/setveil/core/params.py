@@ -521,6 +521,21 @@ class Param:
         return self.rule.read(text)
 
 
+def _type_of_field(target: type, declared: dataclasses.Field[Any]) -> Any:
+    """Return the type of a field; its text where that names what is not there at run time."""
+    if not isinstance(declared.type, str):
+        return declared.type
+    owner = next(
+        each for each in target.__mro__ if declared.name in vars(each).get("__annotations__", ())
+    )
+    alone = type(owner.__name__, (), {"__annotations__": {declared.name: declared.type}})
+    alone.__module__ = owner.__module__
+    try:
+        return typing.get_type_hints(alone)[declared.name]
+    except NameError:
+        return declared.type
+
+
 @functools.cache
 def params_of(target: type) -> tuple[Param, ...]:
     """Return the parameters of a dataclass, in order.
@@ -536,8 +551,8 @@ def params_of(target: type) -> tuple[Param, ...]:
     """
     try:
         hints = typing.get_type_hints(target)
-    except NameError:  # a type that is imported for type checkers only: its text has to do
-        hints = {each.name: each.type for each in dataclasses.fields(target)}
+    except NameError:  # something, if only a class variable, has a type for type checkers only
+        hints = {each.name: _type_of_field(target, each) for each in dataclasses.fields(target)}
     return tuple(
         Param(
             name=each.name,

@@ -22,12 +22,12 @@ from setveil.anonymize.rho.rule_kernels import (
     contains,
     covering,
     holds,
-    minimised,
+    minimise,
     search,
 )
 from setveil.anonymize.rho.suppress_kernels import (
-    merged,
-    projected,
+    merge_equal_rows,
+    recode_rows,
     row_marks,
     rules_of_size,
 )
@@ -176,7 +176,7 @@ def test_minimised(rows, order, rho, with_base):
     expected = question.too_sure(rho)
     for known in expected:
         kept = sorted(known)
-        left = minimised(
+        left = minimise(
             question.rows, np.array(kept, np.int32), a, base, question.yes, question.no, meter_of()
         )
         for token in sorted(known, reverse=True):
@@ -273,7 +273,7 @@ def test_hitting(rules, cost):
 @settings(max_examples=100, deadline=None)
 def test_recoding(rows, image):
     offsets, items = compressed(rows)
-    starts, tokens = projected(offsets, items, np.arange(len(rows)), np.array(image, np.int32), 4)
+    starts, tokens = recode_rows(offsets, items, np.arange(len(rows)), np.array(image, np.int32), 4)
     expected = [{image[x] for x in row} - {-1} for row in rows]
     parts = [tokens[a:b].tolist() for a, b in pairwise(starts)]
     assert list(map(set, parts)) == expected
@@ -286,7 +286,7 @@ def test_recoding(rows, image):
     parts = [tokens[a:b].tolist() for a, b in pairwise(starts)]
     assert parts == [sorted(row) for row in expected]
     weights = np.arange(1, len(rows) + 1)
-    kinds, totals, kind_of = merged(starts, tokens, weights)
+    kinds, totals, kind_of = merge_equal_rows(starts, tokens, weights)
     assert [expected[kinds[kind]] for kind in kind_of] == expected
     assert len({frozenset(expected[k]) for k in kinds}) == len(kinds)
     for kind, total in enumerate(totals.tolist()):

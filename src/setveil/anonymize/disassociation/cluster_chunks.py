@@ -441,7 +441,7 @@ def refine(
     copies of any set that may be known can be stacked in one member while all others can still
     fill their records.
     """
-    state = _loose(chunks)
+    state = _loose_items(chunks)
     n_items = chunks.table.n_items
     can_empty = _fill_themselves(chunks, k, m) & (share is None)
     sharing = Sharing(chunks.sizes, can_empty, share, n_items, k, m)
@@ -456,7 +456,7 @@ def refine(
         progress("joint clusters", total - len(state), total)
         if joins[1]:
             state = state.by_terms(n_items)
-        firsts = _untried(state, parity, tried)
+        firsts = _untried_pairs(state, parity, tried)
         domains: dict[int, list[list[int]]] = {}
         if len(firsts):
             found = engine.map_reduce(
@@ -465,7 +465,7 @@ def refine(
             domains = _domains([found[number] for number in range(len(found))])
         joins = [joins[1], len(domains)]
         if domains:
-            state, ended = _joined(state, firsts, domains, shared, n_items)
+            state, ended = _join_pairs(state, firsts, domains, shared, n_items)
             done += ended
     joint = [*done, *state.members]
     together = [cluster for members in joint for cluster in members]
@@ -477,7 +477,7 @@ def refine(
     )
 
 
-def _loose(chunks: ClusterChunks) -> Joints:
+def _loose_items(chunks: ClusterChunks) -> Joints:
     """Return every cluster with a term chunk by itself."""
     table = chunks.table
     is_loose = chunks.chunk_of_occurrences() == TERM_CHUNK
@@ -518,7 +518,7 @@ def _fill_themselves(chunks: ClusterChunks, k: int, m: int) -> BoolArray:
     return rows >= chunks.sizes + k * (reach - 1)
 
 
-def _untried(state: Joints, parity: int, tried: set[tuple[int, ...]]) -> Int64Array:
+def _untried_pairs(state: Joints, parity: int, tried: set[tuple[int, ...]]) -> Int64Array:
     """Return the first of each pair of neighbours that has not been tried, and note it as tried."""
     firsts = []
     for first in range(parity, len(state) - 1, 2):
@@ -546,7 +546,7 @@ def _domains(parts: list[Shared]) -> dict[int, list[list[int]]]:
     return found
 
 
-def _joined(
+def _join_pairs(
     state: Joints,
     firsts: Int64Array,
     domains: dict[int, list[list[int]]],

@@ -78,9 +78,9 @@ def solve_region(region: Region) -> dict[int, tuple[Int64Array, Int64Array]]:
         region.starts, region.nodes, region.weights, region.heavy, own,
         region.shift, region.n_nodes, region.k, block, max(NEAREST, 2 * region.k),
     )  # fmt: skip
-    labels = [_improved(region, order, borders)]
-    labels += [_improved(region, start, _even_borders(region)) for start in _starts(region)]
-    best = max(labels, key=lambda label: _kept(region, own, label))  # the first of equals
+    labels = [_improve(region, order, borders)]
+    labels += [_improve(region, start, _even_borders(region)) for start in _starts(region)]
+    best = max(labels, key=lambda label: _value_kept(region, own, label))  # the first of equals
     return {region.number: (region.records, best)}
 
 
@@ -106,7 +106,7 @@ def _even_borders(region: Region) -> Int64Array:
     return borders
 
 
-def _improved(region: Region, order: Int64Array, borders: Int64Array) -> Int64Array:
+def _improve(region: Region, order: Int64Array, borders: Int64Array) -> Int64Array:
     """Return the cluster of each record after the exchanges that start from given clusters."""
     label: Int64Array = exchange(
         region.starts, region.nodes, region.weights, region.heavy, region.n_nodes,
@@ -115,7 +115,7 @@ def _improved(region: Region, order: Int64Array, borders: Int64Array) -> Int64Ar
     return label
 
 
-def _kept(region: Region, own: Int64Array, label: Int64Array) -> int:
+def _value_kept(region: Region, own: Int64Array, label: Int64Array) -> int:
     """Return what a clustering keeps."""
     borders = offsets_of(np.bincount(label))
     order = np.argsort(label, kind="stable")

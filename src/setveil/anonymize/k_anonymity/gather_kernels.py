@@ -522,7 +522,7 @@ def _rank(
 
 
 @compiled
-def _grown(
+def _grow_pool(
     pool: Int64Array, first: Int64Array, count: Int64Array, room: Int64Array, need: int
 ) -> tuple[Int64Array, int]:
     """Move all entries into a pool with space for `need` more; returns (pool, end)."""
@@ -614,7 +614,9 @@ def exchange(
                 if n_entries > room[c]:
                     if end + n_entries + n_entries // 4 + 8 > pool.shape[1]:
                         count[c] = 0
-                        pool, end = _grown(pool, first, count, room, n_entries + n_entries // 4 + 8)
+                        pool, end = _grow_pool(
+                            pool, first, count, room, n_entries + n_entries // 4 + 8
+                        )
                     first[c] = end
                     room[c] = n_entries + n_entries // 4 + 8
                     end += room[c]

@@ -117,7 +117,7 @@ def is_listed(nodes: Int64Array, n_nodes: int, rank: Int32Array, rare: Int64Arra
 
 
 @compiled
-def raised(
+def raise_nodes(
     itemset: Int64Array,
     steps: Int32Array,
     parents: Int32Array,
@@ -132,7 +132,7 @@ def raised(
     another one does not.
 
     >>> nodes, kept = np.zeros(2, np.int64), np.zeros(2, np.bool_)
-    >>> raised(np.array([2, 3]), np.array([1, 0], np.int32), np.array([-1, 0, 1, 1], np.int32),
+    >>> raise_nodes(np.array([2, 3]), np.array([1, 0], np.int32), np.array([-1, 0, 1, 1], np.int32),
     ...        np.array([4, 4, 3, 4], np.int32), np.array([9, 7, 0, 0]), nodes, kept)
     7
     >>> nodes.tolist(), kept.tolist()
@@ -236,7 +236,7 @@ def pop(heap: Int64Array, size: int, costs: Int64Array) -> int:
 
 
 @compiled
-def doubled(
+def double_room(
     steps: Int32Array, costs: Int64Array, heap: Int64Array
 ) -> tuple[Int32Array, Int64Array, Int64Array]:
     """Return copies of the candidates' arrays with twice the room."""
@@ -286,7 +286,7 @@ def cheapest_ancestors(
     while n_waiting > 0 and (n_best == 0 or costs[heap[0]] == least):
         now = pop(heap, n_waiting, costs)
         n_waiting -= 1
-        raised(itemset, steps[now], parents, ends, extra, nodes, kept)
+        raise_nodes(itemset, steps[now], parents, ends, extra, nodes, kept)
         n = pick(nodes, kept, steps[now], 0, rank, above)
         if len(rare) > 0:
             frequent = not is_listed(above, n, rank, rare)
@@ -299,14 +299,16 @@ def cheapest_ancestors(
                     best[j] = above[j]
                 n_best, least = n, costs[now]
         if n_made + size > len(costs):
-            steps, costs, heap = doubled(steps, costs, heap)
+            steps, costs, heap = double_room(steps, costs, heap)
         # Each vector of steps is made from exactly one other: the one with a step less at its last
         # raised node. So only nodes from the last raised one on may step further.
         for j in range(size - 1, -1, -1):
             if kept[j] and nodes[j] > 0:
                 for i in range(size):
                     steps[n_made, i] = steps[now, i] + (i == j)
-                costs[n_made] = raised(itemset, steps[n_made], parents, ends, extra, above, ignored)
+                costs[n_made] = raise_nodes(
+                    itemset, steps[n_made], parents, ends, extra, above, ignored
+                )
                 push(heap, n_waiting, costs, n_made)
                 n_made += 1
                 n_waiting += 1

@@ -112,7 +112,7 @@ class LRA(KmMethod):
             rows.taxonomy, offsets, leaves, self.k, self.m, engine or Local(), progress or silent
         )
         if self.parts is None:
-            solved = work.halved(n_filled)
+            solved = work.halve(n_filled)
         else:
             borders = np.linspace(0, n_filled, self.parts + 1).astype(np.int64).tolist()
             solved = work.solve(list(pairwise(borders)))
@@ -189,7 +189,7 @@ class _Slices:
                 number=number,
             )
 
-    def halved(self, n: int) -> dict[Slice, Raised]:
+    def halve(self, n: int) -> dict[Slice, Raised]:
         """Halve the first `n` records and their halves as long as this costs less."""
         whole = (0, n)
         found = self.solve([whole])

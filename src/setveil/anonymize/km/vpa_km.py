@@ -135,7 +135,7 @@ class VPAKm(KmMethod):
         progress: Progress,
     ) -> dict[int, Raised]:
         """Repair each part that at least k records hold; with a single part there is nothing."""
-        parts = [_reduced(rows, number, *nodes) for number, nodes in enumerate(ranges)]
+        parts = [_reduce_records(rows, number, *nodes) for number, nodes in enumerate(ranges)]
         work = [part for part in parts if len(part.offsets) > self.k]
         if len(ranges) < 2 or not work:
             return {}
@@ -255,7 +255,7 @@ def highest(tree: Taxonomy, nodes: Iterable[int]) -> list[int]:
     return found
 
 
-def _reduced(rows: LeafRows, number: int, first: int, end: int) -> Records:
+def _reduce_records(rows: LeafRows, number: int, first: int, end: int) -> Records:
     """Return the records reduced to the leaves from `first` to before `end`, without empty ones."""
     inside = (rows.leaves >= first) & (rows.leaves < end)
     record = np.repeat(np.arange(len(rows)), np.diff(rows.offsets))[inside]

@@ -142,7 +142,7 @@ class SelectASize:
         channel = self._channel(rows.n_items)
         self._check_possible(rows)
         rng = np.random.default_rng() if rng is None else rng
-        perturbed = _perturbed(rows, channel, rng, progress)
+        perturbed = _perturb(rows, channel, rng, progress)
         release, key = publish_perturbed(perturbed, channel)
         return Anonymization(
             release=release,
@@ -173,14 +173,14 @@ class SelectASize:
             )
 
 
-def _perturbed(
+def _perturb(
     rows: TransactionTable,
     channel: ItemChannel,
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> TransactionTable:
     """Return the records with items left out and added by chance."""
-    kept = _kept(rows, channel, rng)
+    kept = _draw_kept(rows, channel, rng)
     step = max(1, CELLS // max(rows.n_items, 1))
     lengths, drawn = [], []
     for first in range(0, len(rows), step):
@@ -199,7 +199,7 @@ def _perturbed(
     )
 
 
-def _kept(
+def _draw_kept(
     rows: TransactionTable, channel: ItemChannel, rng: np.random.Generator
 ) -> npt.NDArray[np.bool_]:
     """Draw for each item of each record whether it is kept."""

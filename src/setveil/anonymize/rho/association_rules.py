@@ -15,10 +15,10 @@ from setveil.anonymize.rho.rule_kernels import (
     Stamps,
     TokenRows,
     covering,
-    minimised,
+    minimise,
     search,
 )
-from setveil.anonymize.rho.suppress_kernels import merged, projected, row_marks
+from setveil.anonymize.rho.suppress_kernels import merge_equal_rows, recode_rows, row_marks
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.table import take_rows
 from setveil.kernels.rows import transpose
@@ -76,10 +76,10 @@ class ItemRows:
     def of(cls, table: TransactionTable, number: Int32Array, n_items: int) -> ItemRows:
         """Take the records of a table; `number` gives each vocabulary item its number here."""
         ordered = table.take(table.canonical_order())
-        offsets, items = projected(
+        offsets, items = recode_rows(
             ordered.offsets.copy(), ordered.items.copy(), np.arange(len(ordered)), number, n_items
         )
-        kinds, weights, _ = merged(offsets, items, np.ones(len(ordered), dtype=np.int64))
+        kinds, weights, _ = merge_equal_rows(offsets, items, np.ones(len(ordered), dtype=np.int64))
         offsets, items = take_rows(offsets, items, kinds)
         starts, posts = transpose(offsets, items, n_items)
         copies = np.repeat(weights, np.diff(offsets))
@@ -140,7 +140,7 @@ class TokenView:
         """Recode the records (or those `among` them) by `image`: item number → token, or -1."""
         if among is None:
             among = np.arange(len(records.weights))
-        offsets, tokens = projected(records.offsets, records.items, among, image, n_tokens)
+        offsets, tokens = recode_rows(records.offsets, records.items, among, image, n_tokens)
         support = np.bincount(tokens, minlength=n_tokens)
         used = np.flatnonzero(support)
         later = np.zeros(len(used), dtype=bool) if first is None else ~np.isin(used, first)
@@ -149,16 +149,16 @@ class TokenView:
         place[used] = np.arange(len(used), dtype=np.int32)
         starts, posts = transpose(offsets, place[tokens], len(used))
         offsets, tokens = transpose(starts, posts, len(among))
-        kinds, weights, kind_of = merged(offsets, tokens, records.weights[among])
+        kinds, weights, kind_of = merge_equal_rows(offsets, tokens, records.weights[among])
         offsets, tokens = take_rows(offsets, tokens, kinds)
         yes, no = odds(rho, records.n_records)
         n_first = len(used) - int(np.count_nonzero(later))
-        return cls._indexed(
+        return cls._index(
             (offsets, tokens, weights), kind_of, tokens=used, n_first=n_first, odds=(yes, no)
         )
 
     @classmethod
-    def _indexed(
+    def _index(
         cls,
         given: tuple[Int64Array, Int32Array, Int64Array],
         kind_of: Int32Array,
@@ -208,7 +208,7 @@ class TokenView:
         tokens = np.insert(tokens, offsets[longer + 1], np.int32(len(self.tokens)))
         offsets = offsets + offsets_of(keys % 2)
         names = np.append(self.tokens, token)
-        return self._indexed(
+        return self._index(
             (offsets, tokens, totals),
             kind_of.astype(np.int32),
             tokens=names,
@@ -258,9 +258,9 @@ class TokenView:
     def minimal(self, a: int, base: int, antecedent: Int32Array, budget: TimeBudget) -> Int32Array:
         """Return the antecedent without tokens that it does not need to be too sure."""
         budget.allow()
-        return minimised(self.rows, antecedent, a, base, self.yes, self.no, budget.meter)
+        return minimise(self.rows, antecedent, a, base, self.yes, self.no, budget.meter)
 
-    def is_proved(self, a: int, budget: TimeBudget) -> tuple[Finding, int]:
+    def prove(self, a: int, budget: TimeBudget) -> tuple[Finding, int]:
         """Decide about `a` under the condition on antecedents; also the base of what was found."""
         bases = range(self.n_first) if self.n_first < len(self.tokens) else (-1,)
         found, base = Finding(verdict=SAFE, antecedent=np.empty(0, dtype=np.int32)), -1

@@ -220,7 +220,7 @@ def covering(
 
 
 @compiled
-def minimised(
+def minimise(
     rows: TokenRows, antecedent: Int32Array, a: int, base: int, yes: int, no: int, meter: Int64Array
 ) -> Int32Array:
     """Leave out tokens (never `base`) one by one while the rule stays too sure.
@@ -228,7 +228,7 @@ def minimised(
     >>> rows = TokenRows(np.array([0, 3, 4]), np.array([0, 1, 2, 1], np.int32), np.array([1, 1]),
     ...                  np.array([0, 1, 3, 4]), np.array([0, 0, 1, 0], np.int32),
     ...                  np.array([-1, -1]))
-    >>> minimised(rows, np.array([0, 1], np.int32), 2, -1, 1, 9, np.array([0, 9, 0, 0])).tolist()
+    >>> minimise(rows, np.array([0, 1], np.int32), 2, -1, 1, 9, np.array([0, 9, 0, 0])).tolist()
     [0]
     """
     kept = antecedent.copy()
@@ -262,7 +262,7 @@ def minimised(
 
 
 @compiled
-def without(
+def append_without(
     rows: TokenRows,
     source: Int32Array,
     needed: Int32Array,
@@ -293,7 +293,7 @@ def without(
 
 
 @compiled
-def shrunk(
+def shrink_node(
     places: Int32Array, reach: Int64Array, given: Int64Array, node: Int32Array, yes: int, no: int
 ) -> tuple[int, int]:
     """Drop from `node` the records in no antecedent below it that is too sure; (how many, weight).
@@ -301,7 +301,7 @@ def shrunk(
     Such a record lies in more records without `a` than the weight of the whole node allows.
 
     >>> node = np.array([0, 1], np.int32)
-    >>> shrunk(np.array([0, 1], np.int32), np.array([0, 5]), np.array([1, 2]), node, 1, 1)
+    >>> shrink_node(np.array([0, 1], np.int32), np.array([0, 5]), np.array([1, 2]), node, 1, 1)
     (1, 1)
     """
     kept, weight = len(node), np.int64(0)
@@ -322,7 +322,7 @@ def shrunk(
 
 
 @compiled
-def dealt(
+def deal_rows(
     rows: TokenRows,
     places: Int32Array,
     low: int,
@@ -378,7 +378,7 @@ def search(
 
     `places`, `reach` and `unmet` come from :func:`covering`, called
     just before. A node is a closed set with the records (with `a`) that contain it, cut down by
-    :func:`shrunk`. It is dropped when no record of it is unmet, or when its closure shows that
+    :func:`shrink_node`. It is dropped when no record of it is unmet, or when its closure shows that
     another branch has it (prefix-preserving closures: each closed set has one parent).
 
     Examples
@@ -432,7 +432,7 @@ def search(
         if meter[STOP] != 0 or meter[WORK] > meter[LIMIT]:
             return UNDECIDED, chosen[:0]
         low = first[depth]
-        size, weight = shrunk(places, reach, stamps.given, store[low : last[depth]], yes, no)
+        size, weight = shrink_node(places, reach, stamps.given, store[low : last[depth]], yes, no)
         # Count the tokens of the records; those in all of them belong to the closure.
         chosen_from[depth] = n_chosen
         if step[depth] >= 0:
@@ -488,13 +488,15 @@ def search(
                 source = rows.posts[rows.starts[rare] : rows.starts[rare + 1]]
                 other_first[depth] = start
             if other_first[depth] >= 0:
-                others, end, rest = without(rows, source, fresh, stamps, others, start, meter)
+                others, end, rest = append_without(
+                    rows, source, fresh, stamps, others, start, meter
+                )
                 other_last[depth] = end
                 # Too sure: records with the set and `a` weigh too much beside those without `a`.
                 if no * rest <= yes * weight:
                     found = chosen[:n_chosen].copy()
                     return BROKEN, np.append(found, np.int32(base)) if base >= 0 else found
-            store, end = dealt(
+            store, end = deal_rows(
                 rows, places, low, low + size, store, top[depth], touched[:n_candidates], count,
                 write,
             )  # fmt: skip

@@ -244,7 +244,7 @@ class RuleSuppression:
         """Find the tokens; they are in `picks`, what they cost in `loss`."""
         for size in (1, 2):
             self._report(size)
-            self._hit_level(size, self._asked())
+            self._hit_level(size, self._sensitive_tokens())
         unproved = self._unproved()
         size = 3
         while unproved:
@@ -289,7 +289,7 @@ class RuleSuppression:
             )  # fmt: skip
         return self._view
 
-    def _asked(self) -> list[int]:
+    def _sensitive_tokens(self) -> list[int]:
         """Return the sensitive tokens of the view, by their numbers there."""
         return np.flatnonzero(self.view.alive & (self.view.tokens >= self.sensitive_from)).tolist()
 
@@ -307,7 +307,7 @@ class RuleSuppression:
             rules, total = listed
             if total == 0:
                 return True
-            chosen, hits = self._hitting(rules)
+            chosen, hits = self._hit(rules)
             part = "" if total == len(rules) else f" in a sample of {len(rules):,}"
             for token, n_hit in zip(chosen.tolist(), hits.tolist(), strict=True):
                 self._suppress(
@@ -319,7 +319,7 @@ class RuleSuppression:
             if not part:
                 return True
 
-    def _hitting(self, rules: Int32Array) -> tuple[Int32Array, Int64Array]:
+    def _hit(self, rules: Int32Array) -> tuple[Int32Array, Int64Array]:
         """Choose tokens of the view that hit the rules; of equals a sensitive one, then the lowest.
 
         A sensitive token takes all longer rules about it along.
@@ -361,10 +361,10 @@ class RuleSuppression:
     def _unproved(self) -> list[int]:
         """Ask the oracle about every sensitive token; return those it cannot prove safe."""
         unproved = []
-        for a in self._asked():
+        for a in self._sensitive_tokens():
             if int(self.view.tokens[a]) in self._proved:
                 continue
-            finding, _ = self.view.is_proved(a, self.budget)
+            finding, _ = self.view.prove(a, self.budget)
             if finding.verdict == SAFE:
                 self._proved.add(int(self.view.tokens[a]))
             else:
@@ -379,7 +379,7 @@ class RuleSuppression:
             rules: list[list[int]] = []
             doubtful = []
             for a in unproved:
-                finding, base = view.is_proved(a, self.budget)
+                finding, base = view.prove(a, self.budget)
                 if finding.verdict == BROKEN:
                     smaller = view.minimal(a, base, finding.antecedent, self.budget)
                     rules.append([*smaller.tolist(), a])
@@ -393,7 +393,7 @@ class RuleSuppression:
                     )
             width = max(map(len, rules), default=1)
             array = np.array([r + [-1] * (width - len(r)) for r in rules], dtype=np.int32)
-            chosen, _ = self._hitting(array.reshape(-1, width))
+            chosen, _ = self._hit(array.reshape(-1, width))
             for token in chosen.tolist():
                 view.alive[token] = False
                 self._suppress(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.anonymize.rho.rule_kernels import LIMIT, STOP, WORK, TokenRows, dealt, mark_of
+from setveil.anonymize.rho.rule_kernels import LIMIT, STOP, WORK, TokenRows, deal_rows, mark_of
 from setveil.kernels.compiling import compiled
 from setveil.kernels.rows import ensure_room
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @compiled
-def projected(
+def recode_rows(
     offsets: Int64Array, items: Int32Array, rows: Int64Array, image: Int32Array, n_tokens: int
 ) -> tuple[Int64Array, Int32Array]:
     """Return these rows with items replaced by their images, each once; -1 drops an item.
 
-    >>> projected(np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([0]),
+    >>> recode_rows(np.array([0, 3]), np.array([0, 1, 2], np.int32), np.array([0]),
     ...           np.array([4, 4, -1], np.int32), 5)
     (array([0, 1]), array([4], dtype=int32))
     """
@@ -47,12 +47,12 @@ def projected(
 
 
 @compiled
-def merged(
+def merge_equal_rows(
     offsets: Int64Array, tokens: Int32Array, weights: Int64Array
 ) -> tuple[Int64Array, Int64Array, Int32Array]:
     """Return the first row of each kind of equal rows, its weight, and the kind of each row.
 
-    >>> merged(np.array([0, 1, 2, 3]), np.array([5, 6, 5], np.int32), np.array([1, 1, 2]))
+    >>> merge_equal_rows(np.array([0, 1, 2, 3]), np.array([5, 6, 5], np.int32), np.array([1, 1, 2]))
     (array([0, 1]), array([3, 1]), array([0, 1, 0], dtype=int32))
     """
     n = len(offsets) - 1
@@ -240,7 +240,7 @@ def rules_of_size(
                 asking = found[:n_touched]
                 asking = asking[askers[asking] > 0]
                 candidate[depth] = top[depth]
-                store, top[depth + 1] = dealt(
+                store, top[depth + 1] = deal_rows(
                     rows, itself, low, high, store, top[depth], asking, count, write
                 )
                 count[found[:n_touched]] = 0

@@ -138,7 +138,7 @@ class Domain:
             return {}
         return dict(zip(above[starts].tolist(), np.split(order, starts[1:]), strict=True))
 
-    def narrowed(self, node: int) -> int:
+    def narrow(self, node: int) -> int:
         """Go down while a node has a single child that is no leaf: both stand for the same."""
         while not self.tree.is_leaf[node]:
             below = self.children[node]
@@ -196,7 +196,7 @@ class Domain:
         release, key = publish_recoded(beside, self.table, whole)
         return release, key, names
 
-    def generalized(self, image: Int32Array) -> list[Step]:
+    def generalization_steps(self, image: Int32Array) -> list[Step]:
         """Return one step for each inner node that is published, with what it loses."""
         used = np.unique(image[: self.n_others])
         used = used[used >= 0]
@@ -245,7 +245,7 @@ class RecodingRhoMethod(BudgetedRhoMethod):
             release=release,
             key=key,
             promise=self.promise_about(left),
-            log=shorten_log([*recoding.log, *domain.generalized(recoding.image)]),
+            log=shorten_log([*recoding.log, *domain.generalization_steps(recoding.image)]),
             figures={
                 "average_loss": domain.share(domain.loss(recoding.image)),
                 **recoding.figures,
@@ -285,7 +285,7 @@ class TopDown:
 
     def __post_init__(self) -> None:
         self.image = self.domain.uniform(0)
-        self.image[: self.domain.n_others] = self.domain.narrowed(0)
+        self.image[: self.domain.n_others] = self.domain.narrow(0)
         sensitive = np.arange(self.domain.sensitive_from, self.domain.n_tokens, dtype=np.int32)
         self.image[self.domain.n_others :] = sensitive
         self._touched = np.zeros(len(self.domain.records.weights), dtype=np.int64)
@@ -304,7 +304,7 @@ class TopDown:
     def split_all(self, progress: Progress) -> None:
         """Split the node of greatest net gain, and again, while one gains anything."""
         if self.domain.n_others:
-            self._add(self.domain.narrowed(0))
+            self._add(self.domain.narrow(0))
         while self._open:
             progress("splitting", self._splits, self._splits + len(self._open))
             if not np.any(self.image[self.domain.n_others :] >= 0):
@@ -317,7 +317,7 @@ class TopDown:
 
     def check_root(self) -> None:
         """Suppress what is too sure where all is one node: a state that no split has tested."""
-        root = self.domain.narrowed(0)
+        root = self.domain.narrow(0)
         if not np.any(self.image == root):
             return
         among = self.domain.records.holding(0, self.domain.n_others)
@@ -363,7 +363,7 @@ class TopDown:
     def _gain(self, node: int) -> int:
         """Return what a split gains before suppression."""
         below, domain = self.domain.children[node], self.domain
-        narrow = np.array([domain.narrowed(int(child)) for child in below])
+        narrow = np.array([domain.narrow(int(child)) for child in below])
         kept = domain.occurrences[narrow] * domain.lost[narrow]
         return int(domain.occurrences[node] * domain.lost[node] - kept.sum())
 
@@ -398,7 +398,7 @@ class TopDown:
         which = np.searchsorted(below, self.domain.leaf[items], side="right") - 1
         image = self.image.copy()
         for place in np.unique(which).tolist():
-            image[items][which == place] = self.domain.narrowed(int(below[place]))
+            image[items][which == place] = self.domain.narrow(int(below[place]))
         return image, np.unique(image[items]).astype(np.int64)
 
     def _try(self, node: int, gain: int, allowed: int) -> Trial:

@@ -425,7 +425,7 @@ def search_recoding(start: SetRecoding, *, enough: int, below: int) -> Search:
             continue
         if len(seen) >= STATES:
             return Search(best, log, exhausted=False)
-        made, step = _made(state.recoding, move)
+        made, step = _apply(state.recoding, move)
         if made.suppressed >= below or made.group.tobytes() in seen:
             continue
         seen.add(made.group.tobytes())
@@ -436,7 +436,7 @@ def search_recoding(start: SetRecoding, *, enough: int, below: int) -> Search:
     return Search(best, log, exhausted=True)
 
 
-def _made(recoding: SetRecoding, move: tuple[int, int]) -> tuple[SetRecoding, Step]:
+def _apply(recoding: SetRecoding, move: tuple[int, int]) -> tuple[SetRecoding, Step]:
     """Return the recoding after a union, or after a suppression (no partner, -1)."""
     group, other = move
     made = recoding.copy()

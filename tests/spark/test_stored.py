@@ -23,7 +23,7 @@ from setveil.guarantee import (
 )
 from setveil.release import publish_grouped, publish_sets
 from setveil.release.data_file import file_content
-from setveil.release.store import load_manifest, load_release, parts_written, save
+from setveil.release.store import load_manifest, load_release, save, write_parts
 from setveil.spark import DistributedTable, anonymize
 from setveil.spark.publish import save_distributed
 from setveil.spark.stored import open_release
@@ -146,7 +146,7 @@ def parts_changed(folder, change):
     change(pl.read_parquet(part, glob=False)).write_parquet(part)
     digest = hashlib.sha256(file_content(staged)).hexdigest()
     said = replace(manifest, file=f"release-{digest[:16]}.parquet", sha256=digest)
-    with parts_written(folder, force=True) as commit:
+    with write_parts(folder, force=True) as commit:
         commit(said, staged)
 
 

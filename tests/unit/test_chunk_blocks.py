@@ -17,7 +17,7 @@ from setveil.core.errors import ReleaseError, SetveilError
 from setveil.release.chunk_blocks import COLUMNS, NAMED, block_lists
 from setveil.release.data_file import PARTS, file_content
 from setveil.release.manifest import Manifest
-from setveil.release.store import load_release, parts_written, write
+from setveil.release.store import load_release, write, write_parts
 
 KINDS = {name: pl.List(pl.String if name in NAMED else pl.Int32) for name in COLUMNS}
 
@@ -54,7 +54,7 @@ def put(folder, release, *parts):
     if not parts:
         write(folder, manifest, b"")
         return folder
-    with parts_written(folder) as commit:
+    with write_parts(folder) as commit:
         commit(manifest, staged)
     return folder
 

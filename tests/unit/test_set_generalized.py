@@ -35,7 +35,7 @@ from setveil.release import (
     publish_suppressed,
     published_rows,
 )
-from setveil.release.set_generalized import members_of, written
+from setveil.release.set_generalized import members_of, set_label
 from setveil.release.store import load_release, save
 
 FORMATS = ["parquet", "jsonl", "csv"]
@@ -60,8 +60,8 @@ def recoded(draw, **sizes):
 @given(st.lists(st.sets(NAMES, min_size=1, max_size=3), min_size=2, max_size=2))
 def test_different_sets_are_written_differently_and_read_back(sets):
     first, second = sets
-    assert members_of(written(first)) == tuple(sorted(first))
-    assert (written(first) == written(second)) == (first == second)
+    assert members_of(set_label(first)) == tuple(sorted(first))
+    assert (set_label(first) == set_label(second)) == (first == second)
 
 
 @settings(max_examples=400)
@@ -71,13 +71,13 @@ def test_what_was_not_written_so_is_refused(text):
         members = members_of(text)
     except ReleaseError:
         return
-    assert written(members) == text
+    assert set_label(members) == text
 
 
 def test_plain_names_stay_plain():
-    assert written(["flu"]) == "flu"
-    assert written(["blood pressure", "icd"]) == "(blood pressure, icd)"
-    assert written(["a)"]) == "a)"
+    assert set_label(["flu"]) == "flu"
+    assert set_label(["blood pressure", "icd"]) == "(blood pressure, icd)"
+    assert set_label(["a)"]) == "a)"
 
 
 # --- publishing -----------------------------------------------------------------------------------
@@ -323,4 +323,4 @@ def test_utility_loss_is_only_for_sets():
 @given(st.sets(st.sampled_from(range(12)), min_size=1), names(min_size=12, max_size=12))
 def test_labels_of_awkward_names(chosen, all_names):
     members = {all_names[i] for i in chosen}
-    assert members_of(written(members)) == tuple(sorted(members))
+    assert members_of(set_label(members)) == tuple(sorted(members))

@@ -19,7 +19,7 @@ from setveil.core.files import remove_dead_parts, write_whole
 from setveil.core.untrusted import read_file, read_json
 from setveil.core.words import json_text
 from setveil.release.public_folder import unknown_files
-from setveil.release.store import finish_key, foreign_names, listed, remove_leftovers
+from setveil.release.store import finish_key, foreign_names, list_names, remove_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -93,7 +93,8 @@ class Store:
         strays = store.foreign_files()
         if strays:
             raise ReleaseError(
-                f"files that are not part of a release lie among the audit's own: {listed(strays)}",
+                "files that are not part of a release lie among the audit's own: "
+                f"{list_names(strays)}",
                 where=str(store.folder),
                 fix="move them elsewhere",
             )

@@ -8,13 +8,13 @@ Row i is ``values[offsets[i]:offsets[i + 1]]``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
@@ -141,15 +141,34 @@ def distinct_in_rows(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array
     return kept_offsets(offsets, fresh), items[fresh]
 
 
-def rows_by_item(
-    offsets: Int64Array, items: Int32Array, n_items: int
-) -> tuple[Int64Array, Int64Array]:
-    """Return the rows of each item, one item after the other, after where those of each begin.
+class RowsByItem(NamedTuple):
+    """The rows that hold each item, ascending, one item after the other.
 
-    >>> starts, rows = rows_by_item(np.array([0, 2, 3]), np.array([0, 2, 2], dtype=np.int32), 3)
-    >>> starts.tolist(), rows.tolist()
-    ([0, 1, 1, 3], [0, 0, 1])
+    Those of item `i` are ``rows[starts[i]:starts[i + 1]]``.
+
+    >>> found = RowsByItem.of(np.array([0, 2, 3]), np.array([0, 2, 2], dtype=np.int32), 3)
+    >>> found.holding(2).tolist(), found.holding_all([0, 2], 2).tolist()
+    ([0, 1], [0])
     """
-    order = np.argsort(items, kind="stable")
-    row = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
-    return np.searchsorted(items[order], np.arange(n_items + 1)), row[order]
+
+    starts: Int64Array
+    rows: Int64Array
+
+    @classmethod
+    def of(cls, offsets: Int64Array, items: Int32Array, n_items: int) -> RowsByItem:
+        """Find the rows of `n_items` items."""
+        order = np.argsort(items, kind="stable")
+        row = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+        return cls(np.searchsorted(items[order], np.arange(n_items + 1)), row[order])
+
+    def holding(self, item: int) -> Int64Array:
+        """Return the rows that hold an item."""
+        return self.rows[self.starts[item] : self.starts[item + 1]]
+
+    def holding_all(self, items: Iterable[int], n_rows: int) -> Int64Array:
+        """Return the rows that hold all of some items; of no items, all rows."""
+        held = sorted((self.holding(item) for item in items), key=len)
+        common = held[0] if held else np.arange(n_rows, dtype=np.int64)
+        for rows in held[1:]:
+            common = np.intersect1d(common, rows, assume_unique=True)
+        return common

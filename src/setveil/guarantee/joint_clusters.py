@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from setveil.release.chunk_arrays import unfilled
+from setveil.release.chunk_arrays import count_unfilled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -275,7 +275,7 @@ class Joint:
         bare = [not cluster.terms for cluster in self.clusters]
         needed = np.where(bare, np.maximum(lacking, 0), 0)
         left = [n - gone for n, gone in zip(rows, used, strict=True)]
-        return not unfilled(needed, [(bag.first, bag.last) for bag in self.shared], left)
+        return not count_unfilled(needed, [(bag.first, bag.last) for bag in self.shared], left)
 
     def holds(self, cluster: int, own: int, shared: Sequence[int]) -> bool:
         """Tell whether a record of a cluster can hold pieces of so many chunks of each kind."""

@@ -17,7 +17,7 @@ from setveil.core.arrays import distinct_in_rows
 from setveil.core.words import join_names, join_parts, number, one_or_many, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from setveil.core.arrays import Int64Array
     from setveil.core.table import TransactionTable
@@ -227,11 +227,12 @@ class Occurrences:
         kept: Flags | Int64Array,
         coarser: Flags | Int64Array | int = 0,
         gone: Flags | Int64Array | int = 0,
+        computable: Iterable[str],
         **said: Any,
     ) -> Account:
         """Return an account of the items: in how many records each is kept, coarser and gone.
 
-        Flags stand for all records of an item or none.
+        Flags stand for all records of an item or none. Empty sentences are left out.
         """
         counts = [
             self.records * each if np.asarray(each).dtype == bool else each + 0 * self.records
@@ -243,6 +244,7 @@ class Occurrences:
             kept=counts[0],
             coarser=counts[1],
             gone=counts[2],
+            computable=tuple(filter(None, computable)),
             **said,
         )
 
@@ -336,13 +338,15 @@ class GlobalRecoding:
         )
 
     def _computable(self, exact: Flags, wide: Flags, gone: Flags) -> tuple[str, ...]:
-        said = [exact_counts(int(np.count_nonzero(exact)))]
-        if wide.any():
-            said.append(
-                "An upper limit for each item that was replaced: the number of records that show "
-                f"its {self.wider[0]}."
-            )
-        return tuple(filter(None, [*said, no_counts(int(np.count_nonzero(gone)))]))
+        limit = (
+            "An upper limit for each item that was replaced: the number of records that show "
+            f"its {self.wider[0]}."
+        )
+        return (
+            exact_counts(int(np.count_nonzero(exact))),
+            limit if wide.any() else "",
+            no_counts(int(np.count_nonzero(gone))),
+        )
 
 
 # --- items of a taxonomy ----------------------------------------------------------------------
@@ -483,17 +487,12 @@ class LocalRecoding:
             f"{one_or_many(everywhere or 1, 'does', 'do')} so in every record."
             if stay
             else "",
-            "coarse": f"{plural(broader, 'entry', 'entries')} "
-            f"{one_or_many(broader, 'is', 'are')} shown as one of "
-            f"{plural(wider, 'broader term')}."
-            if broader
-            else "",
-            "lost": f"{plural(removed, 'entry', 'entries')} "
-            f"{one_or_many(removed, 'is', 'are')} removed; {count_items(never)} "
-            f"{one_or_many(never or 1, 'is', 'are')} removed from every record."
-            + left_empty(emptied, self.found)
-            if removed
-            else "",
+            "coarse": entries_that(broader, f"shown as one of {plural(wider, 'broader term')}."),
+            "lost": entries_that(
+                removed,
+                f"removed; {count_items(never)} {one_or_many(never or 1, 'is', 'are')} removed "
+                f"from every record.{left_empty(emptied, self.found)}",
+            ),
             "computable": (self._limits(),),
         }
 
@@ -606,6 +605,16 @@ def exact_counts(count: int) -> str:
 def no_counts(count: int) -> str:
     """Return that nothing is said of removed items, in a sentence; "" for none."""
     return f"Nothing about the {plural(count, 'removed item')}." if count else ""
+
+
+def entries_that(count: int, what: str) -> str:
+    """Return what became of some entries, in a sentence without its end; "" for none.
+
+    >>> entries_that(1, "removed"), entries_that(0, "removed")
+    ('1 entry is removed', '')
+    """
+    are = one_or_many(count, "is", "are")
+    return f"{plural(count, 'entry', 'entries')} {are} {what}" if count else ""
 
 
 def least_size(sizes: Int64Array) -> int:

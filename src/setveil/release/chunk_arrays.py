@@ -14,11 +14,11 @@ import numpy as np
 from setveil.core.arrays import (
     Int32Array,
     Int64Array,
+    RowsByItem,
     is_ascending,
     neighbour_order,
     occurring,
     offsets_of,
-    rows_by_item,
 )
 from setveil.core.errors import ParameterError
 from setveil.core.table import Vocabulary, canonical_order, frozen, take_rows
@@ -277,21 +277,19 @@ class ChunkArrays(Release):
 
     def rows_of(self, item: int) -> Int64Array:
         """Return the sub-records that hold the item of this number, ascending."""
-        starts, rows = self._by_item
-        return rows[starts[item] : starts[item + 1]]
+        return self._by_item.holding(item)
 
     def listing(self, item: int) -> Int64Array:
         """Return the clusters whose term chunk lists the item of this number, ascending."""
-        starts, clusters = self._by_term
-        return clusters[starts[item] : starts[item + 1]]
+        return self._by_term.holding(item)
 
     @cached_property
-    def _by_item(self) -> tuple[Int64Array, Int64Array]:
-        return rows_by_item(self.row_offsets, self.items, len(self.vocabulary))
+    def _by_item(self) -> RowsByItem:
+        return RowsByItem.of(self.row_offsets, self.items, len(self.vocabulary))
 
     @cached_property
-    def _by_term(self) -> tuple[Int64Array, Int64Array]:
-        return rows_by_item(self.term_offsets, self.terms, len(self.vocabulary))
+    def _by_term(self) -> RowsByItem:
+        return RowsByItem.of(self.term_offsets, self.terms, len(self.vocabulary))
 
     @property
     def clusters(self) -> Sequence[Cluster]:
@@ -309,7 +307,7 @@ class ChunkArrays(Release):
     def chunk(self, number: int) -> Chunk:
         """Return one chunk, record chunk or shared, by its place in the arrays."""
         start, end = self.chunk_offsets[number : number + 2].tolist()
-        rows = self._named(self.row_offsets[start : end + 1], self.items)
+        rows = self._by_name(self.row_offsets[start : end + 1], self.items)
         return Chunk(
             tuple(map(tuple, rows)), int(self.chunk_first[number]), int(self.chunk_last[number])
         )
@@ -340,10 +338,10 @@ class ChunkArrays(Release):
 
     def to_rows(self) -> list[list[str]]:
         """Return one list per sub-record, chunk by chunk, then one per non-empty term chunk."""
-        rows = self._named(self.row_offsets, self.items)
-        return rows + [row for row in self._named(self.term_offsets, self.terms) if row]
+        rows = self._by_name(self.row_offsets, self.items)
+        return rows + [row for row in self._by_name(self.term_offsets, self.terms) if row]
 
-    def _named(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
+    def _by_name(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
         return list(LabelledRows(offsets, items, self.vocabulary.names).rows())
 
     def to_frame(self) -> pl.DataFrame:
@@ -551,7 +549,7 @@ def are_nested(ranges: Sequence[Range]) -> bool:
     return True
 
 
-def unfilled(lacking: npt.ArrayLike, ranges: Sequence[Range], rows: Sequence[int]) -> int:
+def count_unfilled(lacking: npt.ArrayLike, ranges: Sequence[Range], rows: Sequence[int]) -> int:
     """Return how many records stay empty when shared sub-records fill what clusters lack.
 
     Sub-records of inner joint clusters go first: nothing else can be done with them. What is
@@ -566,7 +564,7 @@ def unfilled(lacking: npt.ArrayLike, ranges: Sequence[Range], rows: Sequence[int
 
     Examples
     --------
-    >>> unfilled([2, 0, 1], [(0, 3), (0, 2)], [1, 1])
+    >>> count_unfilled([2, 0, 1], [(0, 3), (0, 2)], [1, 1])
     1
     """
     left = np.array(lacking, dtype=np.int64)
@@ -749,7 +747,7 @@ def _worlds(release: ChunkArrays) -> str | None:
     ranges = list(
         zip(release.chunk_first[own:].tolist(), release.chunk_last[own:].tolist(), strict=True)
     )
-    empty = unfilled(lacking.tolist(), ranges, rows[own:].tolist())
+    empty = count_unfilled(lacking.tolist(), ranges, rows[own:].tolist())
     if empty:
         return f"{empty} records would be empty: clusters have too few sub-records and no terms"
     return None

@@ -124,7 +124,7 @@ def check_blocks(columns: Mapping[str, Lists]) -> None:
     clusters = np.repeat(length["sizes"], length["first"])
     if not fit or np.any(last <= first) or np.any(last > clusters):
         raise ReleaseError("the lists of a block of the data do not fit each other")
-    fields = joined(columns)
+    fields = join_blocks(columns)
     shared = fields["chunk_last"] > fields["chunk_first"] + 1
     ranges = zip(fields["chunk_first"][shared], fields["chunk_last"][shared], strict=True)
     if not are_nested(sorted(ranges, key=lambda each: (each[0], -each[1]))):
@@ -149,12 +149,14 @@ def release_of_blocks(columns: Mapping[str, Lists], names: Sequence[str]) -> Dis
     >>> release.items.tolist(), release.vocabulary.names
     ([0, 1], ('flu', 'mumps'))
     """
-    fields = joined(columns)
+    fields = join_blocks(columns)
     used = np.unique(np.concatenate([fields["items"], fields["terms"]]))
     # Numbers ascend with names, so the order is the same with all names and with those used.
     order = _block_order(columns["sizes"].offsets, fields)
     if np.any(np.diff(order) < 0):
-        fields = joined({name: Lists(*take_rows(*rows, order)) for name, rows in columns.items()})
+        fields = join_blocks(
+            {name: Lists(*take_rows(*rows, order)) for name, rows in columns.items()}
+        )
     for name in NAMED:
         fields[name] = np.searchsorted(used, fields[name])
     vocabulary = Vocabulary(names=tuple(names[i] for i in used.tolist()))
@@ -163,10 +165,10 @@ def release_of_blocks(columns: Mapping[str, Lists], names: Sequence[str]) -> Dis
 
 def canonical_blocks(columns: Mapping[str, Lists]) -> Int64Array:
     """Return the order of blocks in which a release of them all lists their clusters."""
-    return _block_order(columns["sizes"].offsets, joined(columns))
+    return _block_order(columns["sizes"].offsets, join_blocks(columns))
 
 
-def joined(columns: Mapping[str, Lists]) -> dict[str, Any]:
+def join_blocks(columns: Mapping[str, Lists]) -> dict[str, Any]:
     """Return the arrays of a release, with blocks one after the other and shared chunks last."""
     base = np.repeat(columns["sizes"].offsets[:-1], np.diff(columns["first"].offsets))
     first, last = columns["first"].items + base, columns["last"].items + base

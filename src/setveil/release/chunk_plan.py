@@ -90,7 +90,7 @@ def publish_disassociated(
     >>> key.records.tolist()
     [0, 1, 2, 3, 4]
     """
-    cut = _cut(table, clusters, joints, removed)
+    cut = _cut_records(table, clusters, joints, removed)
     order, first = _canonical(cut, len(clusters))
     own = cut.last == cut.first + 1
     last = first + cut.last - cut.first
@@ -148,7 +148,7 @@ class _Batch(NamedTuple):
     keys: list[bytes]
 
 
-def _cut(
+def _cut_records(
     table: TransactionTable,
     clusters: Sequence[Plan],
     joints: Sequence[Joint],
@@ -158,13 +158,13 @@ def _cut(
     gone = [(int(record), int(item)) for record, item in removed]
     if table.is_bag:
         raise ParameterError("a record holds an item twice", fix="disassociate sets")
-    keep = _kept(table, gone)
+    keep = _find_kept(table, gone)
     held = np.zeros(len(table), dtype=bool)
     made = []
     for first, last, within in _batches(len(clusters), joints):
         plans = clusters[first:last]
         records = [np.sort(np.asarray(plan.records, dtype=np.int64)) for plan in plans]
-        if not _mark(_joined([*records]), held):
+        if not _mark(_concatenate([*records]), held):
             _refuse_records(table, clusters)
         made.append(_cut_batch(table, keep, records, _destinations(plans, within, first, table)))
     if not held.all():
@@ -172,25 +172,25 @@ def _cut(
     items = np.concatenate([batch.items for batch in made] or [np.zeros(0, np.int32)])
     return _Cut(
         records=[members for batch in made for members in batch.records],
-        first=_joined([batch.first for batch in made]),
-        last=_joined([batch.last for batch in made]),
+        first=_concatenate([batch.first for batch in made]),
+        last=_concatenate([batch.last for batch in made]),
         chunk_offsets=_offsets([batch.rows for batch in made]),
         row_offsets=_offsets([batch.lengths for batch in made]),
         items=items,
         term_offsets=_offsets([batch.term_lengths for batch in made]),
-        terms=_joined([batch.terms for batch in made]),
+        terms=_concatenate([batch.terms for batch in made]),
         removed=gone,
         keys=[key for batch in made for key in batch.keys],
     )
 
 
-def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _concatenate(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
 def _offsets(lengths: Sequence[npt.NDArray[np.integer[Any]]]) -> Int64Array:
     offsets = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
-    np.cumsum(_joined([*lengths]), out=offsets[1:])
+    np.cumsum(_concatenate([*lengths]), out=offsets[1:])
     return offsets
 
 
@@ -231,7 +231,7 @@ def _cut_batch(
 ) -> _Batch:
     """Cut the records of some neighbouring clusters."""
     width = np.int64(max(table.n_items, 1))
-    members = _joined([*records])
+    members = _concatenate([*records])
     keys = to.keys
     offsets, item = take_rows(table.offsets, table.items, members)
     member = np.repeat(np.arange(len(members)), np.diff(offsets))
@@ -332,7 +332,7 @@ def _destinations(
     return _Destinations(base, sorted_keys, chunks, bounds[:, 0], bounds[:, 1])
 
 
-def _kept(
+def _find_kept(
     table: TransactionTable, removed: Sequence[tuple[int, int]]
 ) -> npt.NDArray[np.bool_] | None:
     """Tell which occurrences are not removed; None where all stay."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from setveil.core.table import TransactionTable
 from setveil.release.base import Bounds
-from setveil.release.chunk_arrays import unfilled
+from setveil.release.chunk_arrays import count_unfilled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -205,7 +205,7 @@ class Question:
         taken = (self.asked[q] > 0) & (begins <= cluster) & (cluster < ends)
         rows = np.diff(release.chunk_offsets)[q] - taken
         ranges = list(zip((begins - first).tolist(), (ends - first).tolist(), strict=True))
-        return not unfilled(np.where(bare, np.maximum(lacking, 0), 0), ranges, rows.tolist())
+        return not count_unfilled(np.where(bare, np.maximum(lacking, 0), 0), ranges, rows.tolist())
 
     @property
     def _own_pieces(self) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -581,7 +581,7 @@ def _thin(release: DisassociatedRelease) -> npt.NDArray[np.bool_]:
             q = release.shared_within(first, last)
             begins, ends = release.chunk_first[q] - first, release.chunk_last[q] - first
             ranges = list(zip(begins.tolist(), ends.tolist(), strict=True))
-            thin[b] = unfilled(lacking[first:last], ranges, rows[q].tolist()) > 0
+            thin[b] = count_unfilled(lacking[first:last], ranges, rows[q].tolist()) > 0
     return thin
 
 

@@ -21,6 +21,7 @@ from setveil.release.account import (
     Content,
     Flags,
     Occurrences,
+    entries_that,
     least_size,
 )
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, Release
@@ -368,8 +369,6 @@ terms
             if len(sizes) == 1
             else f"There are {len(sizes):,} groups; the smallest has {least}."
         )
-        total = int(listed.sum())
-        deletions = int(gone.sum())
         return found.account(
             kept=kept,
             coarser=listed,
@@ -379,15 +378,12 @@ terms
             f"person. {groups}",
             stays=f"{number(int(kept.sum()))} of {plural(len(found), 'entry', 'entries')} "
             f"({ENTRY}) stand in {plural(pieces, 'piece')}, each as it was in a record.",
-            coarse=f"{plural(total, 'entry', 'entries')} {one_or_many(total, 'is', 'are')} listed "
-            "for a group only, without saying who holds the item or how many do; that concerns "
-            f"{plural(int(np.count_nonzero(listed)), 'item')}."
-            if total
-            else "",
-            lost=f"{plural(deletions, 'entry', 'entries')} {one_or_many(deletions, 'is', 'are')} "
-            "removed."
-            if deletions
-            else "",
+            coarse=entries_that(
+                int(listed.sum()),
+                "listed for a group only, without saying who holds the item or how many do; that "
+                f"concerns {plural(int(np.count_nonzero(listed)), 'item')}.",
+            ),
+            lost=entries_that(int(gone.sum()), "removed."),
             computable=_computable_pieces(exact, listed),
             treat=lambda items: _cut_record(self, items),
         )
@@ -494,24 +490,23 @@ def _became_pieces(kept: int, listed: int, gone: int) -> str:
 def _computable_pieces(exact: Flags, listed: Int64Array) -> tuple[str, ...]:
     count = int(np.count_nonzero(exact))
     wide = int(np.count_nonzero(listed))
-    said = []
-    if count:
-        said.append(
-            "Exactly: how many records hold the item that always stands in pieces."
-            if count == 1
-            else f"Exactly: how many records hold each of the {number(count)} items that always "
-            "stand in pieces."
-        )
-    if wide:
-        said.append(
-            f"Within limits: how many records hold the {plural(wide, 'item')} that some groups "
-            "only list. Between one and all people of such a group have it."
-        )
-    said.append(
-        "Combinations inside a piece are seen as they were; combinations across pieces can only be "
-        "estimated, as if the pieces were independent."
+    those = one_or_many(
+        count,
+        "the item that always stands",
+        f"each of the {number(count)} items that always stand",
     )
-    return tuple(said)
+    limits = (
+        f"Within limits: how many records hold the {plural(wide, 'item')} that some groups only "
+        "list. Between one and all people of such a group have it."
+    )
+    return (
+        f"Exactly: how many records hold {those} in pieces." if count else "",
+        limits if wide else "",
+        (
+            "Combinations inside a piece are seen as they were; combinations across pieces can "
+            "only be estimated, as if the pieces were independent."
+        ),
+    )
 
 
 def _cut_record(release: DisassociatedRelease, items: Sequence[str]) -> list[str]:

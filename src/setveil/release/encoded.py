@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from setveil.core.arrays import Int64Array, occurring, offsets_of, rows_by_item
+from setveil.core.arrays import Int64Array, RowsByItem, occurring, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, frozen
 from setveil.core.words import number, one_or_many, plural
@@ -268,16 +268,9 @@ class EncodedRelease(ReadableRows):
             "record loses an item."
             if coded
             else "",
-            computable=tuple(
-                filter(
-                    None,
-                    (
-                        exact_counts(stays),
-                        "Exactly: counts of codes. What a code stands for is not said."
-                        if coded
-                        else "",
-                    ),
-                )
+            computable=(
+                exact_counts(stays),
+                "Exactly: counts of codes. What a code stands for is not said." if coded else "",
             ),
             treat=lambda items: [item if item in clear else CODE for item in items],
         )
@@ -300,9 +293,9 @@ class EncodedRelease(ReadableRows):
 
 def _columns(table: TransactionTable) -> dict[str, bytes]:
     """Return for each item that occurs the records that hold it."""
-    starts, held = rows_by_item(table.offsets, table.items, table.n_items)
+    rows = RowsByItem.of(table.offsets, table.items, table.n_items)
     return {
-        table.vocabulary[i]: np.unique(held[starts[i] : starts[i + 1]]).tobytes()
+        table.vocabulary[i]: np.unique(rows.holding(i)).tobytes()
         for i in occurring(table.items).tolist()
     }
 

@@ -270,11 +270,11 @@ class GeneralizedRelease(Release):
             return bool(np.all(held >= published))
         record = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         covered = np.bincount(record, weights=held, minlength=len(self))
-        shown = self._shown(original, taxonomy)
+        shown = self._must_show(original, taxonomy)
         items = kept_offsets(original.offsets, shown[original.items])
         return bool(np.all(held >= 1) and np.all(covered == np.diff(items)[key.records]))
 
-    def _shown(
+    def _must_show(
         self, original: TransactionTable, taxonomy: Taxonomy | None
     ) -> npt.NDArray[np.bool_]:
         """Tell which items of a table a record that holds them must show by a node above them."""
@@ -871,7 +871,7 @@ def publish_recoded(
     >>> release.to_rows(), key.records.tolist(), release.whole
     ([['group 1.1', 'd'], ['d'], []], [1, 2, 0], True)
     """
-    nodes = _checked(taxonomy, table, np.asarray(image))
+    nodes = _check_images(taxonomy, table, np.asarray(image))
     mapped = nodes[table.items]
     stays = mapped >= 0
     hides = not bool(stays.all())
@@ -891,7 +891,7 @@ def publish_recoded(
     return release, Key(records=order)
 
 
-def _checked(
+def _check_images(
     taxonomy: Taxonomy, table: TransactionTable, image: npt.NDArray[np.generic]
 ) -> Int32Array:
     """Return the images as numbers, or say which item's is impossible."""

@@ -178,7 +178,7 @@ def draw_leaves(
         part = slice(offsets[start], offsets[stop])
         drawn[part] = _draw_block(tree, before, lengths[start:stop], ordered[part], rng)
         start = stop
-    return _named(tree, offsets, drawn)
+    return _name_leaves(tree, offsets, drawn)
 
 
 def _draw_block(
@@ -213,7 +213,7 @@ def _draw_block(
     return ranks[np.arange(longest) < lengths[:, None]]
 
 
-def _named(tree: Taxonomy, offsets: Int64Array, ranks: Int64Array) -> TransactionTable:
+def _name_leaves(tree: Taxonomy, offsets: Int64Array, ranks: Int64Array) -> TransactionTable:
     """Turn ranks of leaves into a table over the items' ids."""
     used, items = np.unique(ranks, return_inverse=True)
     leaves = np.flatnonzero(tree.is_leaf)[used]

@@ -226,9 +226,9 @@ def group_keys(starts: Int64Array, rows: Rows, parts: AnyParts) -> list[bytes]:
     >>> two < one
     True
     """
-    row_code, row_at = _encoded(*rows, None)
+    row_code, row_at = _encode_rows(*rows, None)
     part_starts, part_offsets, part_items, counts = parts
-    part_code, part_at = _encoded(part_offsets, part_items, counts)
+    part_code, part_at = _encode_rows(part_offsets, part_items, counts)
     sizes = (np.uint32(0xFFFFFFFF) - np.diff(starts).astype(np.uint32)).astype(">u4").tobytes()
     cuts = zip(
         pairwise(row_at[starts].tolist()),
@@ -239,7 +239,7 @@ def group_keys(starts: Int64Array, rows: Rows, parts: AnyParts) -> list[bytes]:
     return [sizes[i : i + 4] + row_code[a:b] + part_code[c:d] for (a, b), (c, d), i in cuts]
 
 
-def _encoded(
+def _encode_rows(
     offsets: Int64Array, items: Int32Array, counts: Int64Array | None
 ) -> tuple[bytes, Int64Array]:
     """Return rows as big-endian numbers (length, items, count), and the byte where each begins."""

@@ -14,10 +14,10 @@ import numpy as np
 from setveil.core.arrays import (
     Int32Array,
     Int64Array,
+    RowsByItem,
     neighbour_order,
     occurring,
     offsets_of,
-    rows_by_item,
 )
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
@@ -247,9 +247,9 @@ class GroupedRelease(Release):
     def group(self, number: int) -> Group:
         """Return one group as an object."""
         first, last = self.starts[number : number + 2].tolist()
-        rows = self._named(self.offsets[first : last + 1], self.items)
+        rows = self._by_name(self.offsets[first : last + 1], self.items)
         first, last = self.part_starts[number : number + 2].tolist()
-        parts = self._named(self.part_offsets[first : last + 1], self.part_items)
+        parts = self._by_name(self.part_offsets[first : last + 1], self.part_items)
         counted = zip(map(tuple, parts), self.counts[first:last].tolist(), strict=True)
         return Group(number, tuple(map(tuple, rows)), tuple(counted))
 
@@ -265,13 +265,13 @@ class GroupedRelease(Release):
         """
         if self.dealt is not None:
             return list(self.data_rows().rows())
-        parts = self._named(self.part_offsets, self.part_items)
+        parts = self._by_name(self.part_offsets, self.part_items)
         repeated = zip(parts, self.counts.tolist(), strict=True)
-        return self._named(self.offsets, self.items) + [
+        return self._by_name(self.offsets, self.items) + [
             list(part) for part, count in repeated for _ in range(count)
         ]
 
-    def _named(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
+    def _by_name(self, offsets: Int64Array, items: Int32Array) -> list[list[str]]:
         return list(LabelledRows(offsets, items, self.vocabulary.names).rows())
 
     def to_frame(self) -> pl.DataFrame:
@@ -353,10 +353,10 @@ class GroupedRelease(Release):
         the same ones cannot be told apart: together they stand for no more candidates than
         records of the group can hold the known sensitive items.
         """
-        asked = self._asked(known_items)
+        asked = self._split_itemset(known_items)
         if asked is None:
             return Matches(records=np.zeros(0, dtype=np.int64), weights=np.zeros(0))
-        slots, held = self._holders(asked[0]), self._held(asked[1])
+        slots, held = self._holders(asked[0]), self._count_holders(asked[1])
         group, alike = self.group_of[slots], self._alike[slots].astype(np.float64)
         weights, candidates = np.ones(len(slots)), alike
         for counts in held:
@@ -372,10 +372,10 @@ class GroupedRelease(Release):
         items, and the sensitive ones are held by c₁ … c_h records, all are held by at least
         a + Σ cᵢ − hn records and at most by the fewest of these. Both ends are attained.
         """
-        asked = self._asked(itemset)
+        asked = self._split_itemset(itemset)
         if asked is None:
             return Bounds(low=0, high=0)
-        slots, held = self._holders(asked[0]), self._held(asked[1])
+        slots, held = self._holders(asked[0]), self._count_holders(asked[1])
         low = high = np.bincount(self.group_of[slots], minlength=len(self.sizes))
         for counts in held:
             low, high = low + counts - self.sizes, np.minimum(high, counts)
@@ -394,9 +394,9 @@ class GroupedRelease(Release):
         else these hold; for whole parts, each part into a record of its own.
         """
         rows = (
-            self._with_parts(_dealt(self, rng.random(len(self))))
+            self._with_parts(_deal_by(self, rng.random(len(self))))
             if self.whole
-            else self._with_items(*_scattered(self, rng))
+            else self._with_items(*_scatter(self, rng))
         )
         return TransactionTable(offsets=rows[0], items=rows[1], vocabulary=self.vocabulary)
 
@@ -422,7 +422,7 @@ class GroupedRelease(Release):
 
     # --- who holds what -----------------------------------------------------------------------
 
-    def _asked(self, itemset: Iterable[str]) -> tuple[list[int], list[int]] | None:
+    def _split_itemset(self, itemset: Iterable[str]) -> tuple[list[int], list[int]] | None:
         """Return the ordinary and the sensitive items of a set; None where one is nobody's."""
         wanted = dict.fromkeys(itemset)
         if not all(name in self.vocabulary for name in wanted):
@@ -433,15 +433,16 @@ class GroupedRelease(Release):
 
     def _holders(self, ordinary: list[int]) -> Int64Array:
         """Return the slots that hold all of some ordinary items, ascending."""
-        return _meet([_posted(self._by_item, item) for item in ordinary], len(self))
+        return self._by_item.holding_all(ordinary, len(self))
 
-    def _held(self, sensitive: list[int]) -> list[Int64Array]:
+    def _count_holders(self, sensitive: list[int]) -> list[Int64Array]:
         """Return how many records of each group hold sensitive items: each, or all if whole."""
         if not sensitive:
             return []
-        parts = [_posted(self._by_part_item, item) for item in sensitive]
         if self.whole:
-            parts = [_meet(parts, len(self.counts))]
+            parts = [self._by_part_item.holding_all(sensitive, len(self.counts))]
+        else:
+            parts = [self._by_part_item.holding(item) for item in sensitive]
         counted = []
         for of_item in parts:
             held = np.zeros(len(self.sizes), dtype=np.int64)
@@ -459,12 +460,12 @@ class GroupedRelease(Release):
         return alike
 
     @cached_property
-    def _by_item(self) -> tuple[Int64Array, Int64Array]:
-        return rows_by_item(self.offsets, self.items, len(self.vocabulary))
+    def _by_item(self) -> RowsByItem:
+        return RowsByItem.of(self.offsets, self.items, len(self.vocabulary))
 
     @cached_property
-    def _by_part_item(self) -> tuple[Int64Array, Int64Array]:
-        return rows_by_item(self.part_offsets, self.part_items, len(self.vocabulary))
+    def _by_part_item(self) -> RowsByItem:
+        return RowsByItem.of(self.part_offsets, self.part_items, len(self.vocabulary))
 
     # --- its bytes -----------------------------------------------------------------------------
 
@@ -590,18 +591,12 @@ class GroupedRelease(Release):
             if sensitive
             else "",
             lost=items_removed(found, gone),
-            computable=tuple(
-                filter(
-                    None,
-                    (
-                        exact_counts(ordinary),
-                        _sensitive_counts(sensitive, whole=self.whole),
-                        "Ordinary and sensitive items together can only be estimated, group by "
-                        "group."
-                        if sensitive
-                        else "",
-                    ),
-                )
+            computable=(
+                exact_counts(ordinary),
+                _sensitive_counts(sensitive, whole=self.whole),
+                "Ordinary and sensitive items together can only be estimated, group by group."
+                if sensitive
+                else "",
             ),
             treat=lambda items: [f"{item} ({beside})" if item in apart else item for item in items],
         )
@@ -704,21 +699,6 @@ class _CertainInGroups(CertainItems):
             if not common:
                 return shown
         return shown | frozenset(names[i] for i in common or ())
-
-
-def _posted(postings: tuple[Int64Array, Int64Array], item: int) -> Int64Array:
-    starts, rows = postings
-    return rows[starts[item] : starts[item + 1]]
-
-
-def _meet(lists: list[Int64Array], n: int) -> Int64Array:
-    """Return what all ascending lists have in common; of no lists, all n numbers."""
-    if not lists:
-        return np.arange(n, dtype=np.int64)
-    first, *others = sorted(lists, key=len)
-    for more in others:
-        first = np.intersect1d(first, more, assume_unique=True)
-    return first
 
 
 def _rebuild_dealt(
@@ -966,10 +946,10 @@ def fair_deal(release: GroupedRelease) -> Int64Array:
         listed.update(len(numbers).to_bytes(8) + numbers.astype("<i8").tobytes())
     # Raw numbers of a generator: they stay the same in all versions of numpy.
     raw = np.random.PCG64(int.from_bytes(listed.digest())).random_raw(len(release))
-    return _dealt(release, raw)
+    return _deal_by(release, raw)
 
 
-def _dealt(release: GroupedRelease, drawn: npt.NDArray[Any]) -> Int64Array:
+def _deal_by(release: GroupedRelease, drawn: npt.NDArray[Any]) -> Int64Array:
     """Return for each slot a part of its group, or -1; slots are served by the numbers drawn."""
     shuffled = np.lexsort((drawn, release.group_of))
     part = np.repeat(np.arange(len(release.counts)), release.counts)
@@ -980,7 +960,7 @@ def _dealt(release: GroupedRelease, drawn: npt.NDArray[Any]) -> Int64Array:
     return dealt
 
 
-def _scattered(release: GroupedRelease, rng: np.random.Generator) -> tuple[Int64Array, Int32Array]:
+def _scatter(release: GroupedRelease, rng: np.random.Generator) -> tuple[Int64Array, Int32Array]:
     """Return slots and items of a histogram, each item in so many distinct slots of its group."""
     group, counts = release.group_of_part, release.counts
     size = release.sizes[group]

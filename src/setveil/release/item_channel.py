@@ -165,7 +165,7 @@ class ItemChannel:
             beta = float(self.beta)
             return (1 - beta) ** q * beta ** (known - q)
         lengths = range(known, self.longest + 1)
-        total = sum((self._shown(length, known, known) for length in lengths), np.zeros(()))
+        total = sum((self._shown_chances(length, known, known) for length in lengths), np.zeros(()))
         ways = np.array([math.comb(known, shown) for shown in q.tolist()])
         chances: FloatArray = total / (len(lengths) * ways)
         return chances
@@ -234,7 +234,7 @@ class ItemChannel:
                 f"the estimate for {m} items takes a matrix that is too large",
                 fix="ask for fewer items, or use no sizes",
             )
-        matrix = np.stack([self._shown(length, held, m) for length, held in states])
+        matrix = np.stack([self._shown_chances(length, held, m) for length, held in states])
         wanted = np.array([float(held == m) for _, held in states])
         flat = matrix.reshape(len(states), -1)
         said = np.linalg.lstsq(flat, wanted, rcond=1e-12)[0]
@@ -246,7 +246,7 @@ class ItemChannel:
         gains: FloatArray = said.reshape(shape)
         return gains
 
-    def _shown(self, length: int, held: int, m: int) -> FloatArray:
+    def _shown_chances(self, length: int, held: int, m: int) -> FloatArray:
         """Return how a record of this length with `held` of `m` items is published.
 
         The chances by how many items are shown, and how many of the m.

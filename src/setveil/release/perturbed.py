@@ -13,8 +13,8 @@ import numpy.typing as npt
 from setveil.core.arrays import FloatArray, Int64Array, distinct_in_rows, occurring, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.table import TransactionTable
-from setveil.core.words import number, one_or_many, plural, share_as_json
-from setveil.release.account import ADDED, ENTRY, REMOVED, Account, Occurrences
+from setveil.core.words import number, plural, share_as_json
+from setveil.release.account import ADDED, ENTRY, REMOVED, Account, Occurrences, entries_that
 from setveil.release.base import UNKNOWN, Bounds, Key, Matches, fits_key
 from setveil.release.export import (
     LOAD,
@@ -138,7 +138,7 @@ class PerturbedRelease(ItemRows):
         those. That chance is shared by the records that do: before, each of them was as likely
         the one as any other. So the weights are the adversary's chances, up to a factor.
         """
-        known, published = self._asked(known_items)
+        known, published = self._split_itemset(known_items)
         if known is None:
             return Matches(records=np.zeros(0, dtype=np.int64), weights=np.zeros(0))
         pattern = np.zeros(len(self), dtype=np.int64)
@@ -166,7 +166,7 @@ class PerturbedRelease(ItemRows):
         Where items are kept one by one, all originals over the domain are possible, so the bounds
         are none and all. They say nothing: ask for :meth:`expected_support`.
         """
-        known, published = self._asked(itemset)
+        known, published = self._split_itemset(itemset)
         if known is None:
             return Bounds(low=0, high=0)
         if not known:
@@ -194,7 +194,7 @@ class PerturbedRelease(ItemRows):
         NotApplicable
             What is published tells nothing of the support (β = ½).
         """
-        known, published = self._asked(itemset)
+        known, published = self._split_itemset(itemset)
         if known is None:
             return 0.0
         gains = self._gains(known)
@@ -218,7 +218,7 @@ class PerturbedRelease(ItemRows):
         if self.channel.is_noise:
             self._gains(1)  # says why
 
-        draw = drawn_items if self.channel.sizes is None else drawn_sizes
+        draw = draw_items if self.channel.sizes is None else draw_sizes
         return draw(self, rng)
 
     def is_consistent_with(
@@ -281,7 +281,7 @@ class PerturbedRelease(ItemRows):
         both = theirs[np.isin(theirs, mine, assume_unique=True)]
         return np.bincount(both // width, minlength=len(self))
 
-    def _asked(self, itemset: Iterable[str]) -> tuple[int | None, list[int]]:
+    def _split_itemset(self, itemset: Iterable[str]) -> tuple[int | None, list[int]]:
         """Return how many items are asked for, and the numbers of those that are shown.
 
         No number where nobody can hold them: an item is not in the domain, or there are too many.
@@ -359,10 +359,7 @@ class PerturbedRelease(ItemRows):
             "were not there.",
             stays=f"{number(int(kept.sum()))} of {plural(len(found), 'entry', 'entries')} stay; "
             f"nothing tells them from the {number(invented)} invented ones.",
-            lost=f"{plural(removed, 'entry', 'entries')} {one_or_many(removed, 'is', 'are')} "
-            "removed by chance."
-            if removed
-            else "",
+            lost=entries_that(removed, "removed by chance."),
             computable=(
                 (
                     "Estimates of all counts: how strong the noise is, is published. No count is "
@@ -453,7 +450,7 @@ def posterior_shares(release: PerturbedRelease) -> tuple[FloatArray, FloatArray]
     return here / (here + (1 - share) * beta), not_here / (not_here + (1 - share) * (1 - beta))
 
 
-def drawn_items(release: PerturbedRelease, rng: np.random.Generator) -> TransactionTable:
+def draw_items(release: PerturbedRelease, rng: np.random.Generator) -> TransactionTable:
     """Draw an original item by item, as :func:`posterior_shares` says."""
     here, not_here = posterior_shares(release)
     step = max(1, CELLS // max(len(here), 1))
@@ -466,7 +463,7 @@ def drawn_items(release: PerturbedRelease, rng: np.random.Generator) -> Transact
     return _table(release, rows)
 
 
-def drawn_sizes(release: PerturbedRelease, rng: np.random.Generator) -> TransactionTable:
+def draw_sizes(release: PerturbedRelease, rng: np.random.Generator) -> TransactionTable:
     """Draw an original of which all lengths, and all sets of a length, were equally likely."""
     width = len(release.vocabulary)
     sizes = lru_cache(lambda shown: _sizes(release, shown))

@@ -26,7 +26,7 @@ from setveil.core.registry import find
 from setveil.core.untrusted import open_file, parse_json, read_file
 from setveil.release.base import FORMS
 from setveil.release.manifest import Manifest
-from setveil.release.store import MANIFEST, is_key, listed, load_manifest, write_errors
+from setveil.release.store import MANIFEST, is_key, list_names, load_manifest, write_errors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -184,7 +184,7 @@ def check_replaceable(folder: Path, known: Collection[str] = ()) -> None:
     others = unknown_files(folder, known)
     if others:
         raise ReleaseError(
-            f"the folder holds other files ({listed(others)}), which would be lost",
+            f"the folder holds other files ({list_names(others)}), which would be lost",
             where=str(folder),
             fix="move them elsewhere, or name a new folder",
         )

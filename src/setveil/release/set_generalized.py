@@ -55,36 +55,36 @@ MARKS = frozenset('(),"')
 """Characters that a member is quoted for."""
 
 
-def written(members: Iterable[str]) -> str:
+def set_label(members: Iterable[str]) -> str:
     """Write a generalized item; different sets are always written differently.
 
     A single member is written as itself, several in brackets, sorted. A name that could be
     misread (with brackets, commas or quotes, or with blanks at its ends) is written in quotes, as
     JSON has them.
 
-    >>> written(["flu"]), written(["flu", "fever"]), written(["B12, oral", "flu"])
+    >>> set_label(["flu"]), set_label(["flu", "fever"]), set_label(["B12, oral", "flu"])
     ('flu', '(fever, flu)', '("B12, oral", flu)')
-    >>> written(["(flu)"])
+    >>> set_label(["(flu)"])
     '"(flu)"'
     """
     names = sorted(set(members))
     if len(names) == 1:
         (name,) = names
-        return _quoted(name) if name.startswith((OPEN, QUOTE)) else name
+        return _quote(name) if name.startswith((OPEN, QUOTE)) else name
     return f"{OPEN}{BETWEEN.join(_member(name) for name in names)}{CLOSE}"
 
 
 def _member(name: str) -> str:
     plain = name and name == name.strip() and MARKS.isdisjoint(name)
-    return name if plain else _quoted(name)
+    return name if plain else _quote(name)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
 def members_of(label: str) -> tuple[str, ...]:
-    """Return the members of a generalized item as :func:`written` wrote it, sorted.
+    """Return the members of a generalized item as :func:`set_label` wrote it, sorted.
 
     >>> members_of("flu"), members_of('("B12, oral", flu)'), members_of('"(flu)"')
     (('flu',), ('B12, oral', 'flu'), ('(flu)',))
@@ -94,21 +94,21 @@ def members_of(label: str) -> tuple[str, ...]:
     """
     if not label.startswith((OPEN, QUOTE)):
         return (label,)
-    names = _parsed(label)
-    if not names or written(names) != label:
+    names = _parse_label(label)
+    if not names or set_label(names) != label:
         raise ReleaseError(f"{label!r} is no generalized item as setveil writes them")
     return tuple(names)
 
 
-def _parsed(label: str) -> list[str]:
+def _parse_label(label: str) -> list[str]:
     """Return the names in a label, or as many as can be read: the caller compares."""
     if label.startswith(QUOTE):
-        return [name for name, _ in [_read_quoted(label, 0)] if name is not None]
+        return [name for name, _ in [_read_quote(label, 0)] if name is not None]
     names: list[str] = []
     place = len(OPEN)
     while place < len(label) - len(CLOSE):
         if label.startswith(QUOTE, place):
-            name, place = _read_quoted(label, place)
+            name, place = _read_quote(label, place)
             if name is None:
                 return []
             names.append(name)
@@ -121,7 +121,7 @@ def _parsed(label: str) -> list[str]:
     return names
 
 
-def _read_quoted(label: str, place: int) -> tuple[str | None, int]:
+def _read_quote(label: str, place: int) -> tuple[str | None, int]:
     """Return the name in quotes that starts at a place, or None, and where it ends."""
     try:
         name, end = json.JSONDecoder().raw_decode(label, place)
@@ -143,7 +143,7 @@ class SetGeneralizedRelease(ItemRows):
     Parameters
     ----------
     vocabulary
-        The generalized items as they are written (:func:`written`):
+        The generalized items as they are written (:func:`set_label`):
         ``flu`` or ``(fever, flu)``; each occurs in some record. The number of a generalized item
         is its place here.
     offsets
@@ -309,7 +309,7 @@ class SetGeneralizedRelease(ItemRows):
         puts the item into it, one by the number of members. Known items that are members of no
         generalized item restrict nothing: they may have been removed from any record.
         """
-        shown = self._shown(known_items)
+        shown = self._groups_shown(known_items)
         records = self.holders(set(shown))
         weight = float(np.prod(1 / self.sizes[shown])) if shown else 1.0
         return Matches(records=records, weights=np.full(len(records), weight))
@@ -321,7 +321,7 @@ class SetGeneralizedRelease(ItemRows):
         or not; only items in clear are certain. Both ends are attained.
         """
         wanted = set(itemset)
-        shown = self._shown(wanted)
+        shown = self._groups_shown(wanted)
         high = len(self.holders(set(shown)))
         certain = len(shown) == len(wanted) and bool(np.all(self.is_trivial[shown]))
         return Bounds(low=high if certain else 0, high=high)
@@ -329,7 +329,7 @@ class SetGeneralizedRelease(ItemRows):
     def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the exact mean of the support of `itemset` over :meth:`sample_world`."""
         wanted = set(itemset)
-        shown = self._shown(wanted)
+        shown = self._groups_shown(wanted)
         if len(shown) < len(wanted) or len(set(shown)) < len(shown):
             return 0.0  # not published, or two members of one: never drawn together
         return float(len(self.holders(shown)) / np.prod(self.sizes[shown], dtype=np.float64))
@@ -359,7 +359,7 @@ class SetGeneralizedRelease(ItemRows):
         names = original.vocabulary.names
         return np.array([self._group_of.get(name, -1) for name in names], dtype=np.int32)
 
-    def _shown(self, items: Iterable[str]) -> list[int]:
+    def _groups_shown(self, items: Iterable[str]) -> list[int]:
         """Return for each distinct item that is a member of something, of what."""
         return [
             number for item in dict.fromkeys(items) if (number := self.group_of(item)) is not None
@@ -485,7 +485,7 @@ def publish_sets(
     for item in occurring(table.items).tolist():
         members.setdefault(int(numbers[item]), []).append(item)
     members.pop(-1, None)
-    labels = {written(table.vocabulary[i] for i in group): group for group in members.values()}
+    labels = {set_label(table.vocabulary[i] for i in group): group for group in members.values()}
     names = tuple(sorted(labels))
     place = np.full(table.n_items, -1, dtype=np.int32)
     for group, name in enumerate(names):

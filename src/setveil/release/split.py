@@ -169,15 +169,10 @@ class SplitRelease(ReadableRows):
             f"person{end}",
             stays=items_that_stay(found, shown),
             lost=items_removed(found, ~shown),
-            computable=tuple(
-                filter(
-                    None,
-                    (
-                        f"Exactly: counts of {plural(count, 'item')}, one by one." if count else "",
-                        "Lower limits for combinations: only those within one profile are seen.",
-                        no_counts(removed),
-                    ),
-                )
+            computable=(
+                f"Exactly: counts of {plural(count, 'item')}, one by one." if count else "",
+                "Lower limits for combinations: only those within one profile are seen.",
+                no_counts(removed),
             ),
             treat=lambda items: _profiles(self, items),
         )

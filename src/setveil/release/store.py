@@ -143,7 +143,7 @@ def write(
 
 
 @contextmanager
-def parts_written(
+def write_parts(
     directory: str | os.PathLike[str], *, force: bool = False
 ) -> Iterator[Callable[[Manifest, Path], None]]:
     """Hold a directory while the parts of a data file are written into it.
@@ -405,8 +405,8 @@ def check_place(folder: Path, *, force: bool) -> None:
     others = foreign_names(folder)
     if others:
         raise ReleaseError(
-            f"the directory holds other files ({listed(others)}), and a release is published as "
-            "a whole directory",
+            f"the directory holds other files ({list_names(others)}), and a release is published "
+            "as a whole directory",
             where=str(folder),
             fix="name a new or an empty directory",
         )
@@ -422,10 +422,10 @@ def foreign_names(folder: Path) -> list[str]:
     return sorted(path.name for path in there if not OURS.fullmatch(path.name))
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Return the first names of a list as a message says them.
 
-    >>> listed(["a.csv", "b.csv", "c.csv", "d.csv"])
+    >>> list_names(["a.csv", "b.csv", "c.csv", "d.csv"])
     'a.csv, b.csv, c.csv and 1 more'
     """
     more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""

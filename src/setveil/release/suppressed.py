@@ -16,12 +16,12 @@ import numpy as np
 from setveil.core.arrays import (
     Int32Array,
     Int64Array,
+    RowsByItem,
     distinct_in_rows,
     is_ascending,
     kept_offsets,
     neighbour_order,
     occurring,
-    rows_by_item,
 )
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
@@ -130,21 +130,15 @@ class ItemRows(Release):
 
     def records_of(self, item: int) -> Int64Array:
         """Return the records that hold the item of this number, ascending."""
-        starts, records = self._by_item
-        return records[starts[item] : starts[item + 1]]
+        return self._by_item.holding(item)
 
     def holders(self, numbers: Iterable[int]) -> Int64Array:
         """Return the records that hold all items of these numbers, ascending."""
-        held = sorted((self.records_of(item) for item in numbers), key=len)
-        common = held[0] if held else np.arange(len(self), dtype=np.int64)
-        for records in held[1:]:
-            common = np.intersect1d(common, records, assume_unique=True)
-        return common
+        return self._by_item.holding_all(numbers, len(self))
 
     @cached_property
-    def _by_item(self) -> tuple[Int64Array, Int64Array]:
-        """The records of each item, one item after the other, and where each item's begin."""
-        return rows_by_item(self.offsets, self.items, len(self.vocabulary))
+    def _by_item(self) -> RowsByItem:
+        return RowsByItem.of(self.offsets, self.items, len(self.vocabulary))
 
     # --- the verbs, where nothing is left to chance ---------------------------------------------
 

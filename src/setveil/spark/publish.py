@@ -16,7 +16,7 @@ from setveil.release.chunk_blocks import COLUMNS, NAMED
 from setveil.release.data_file import PARTS, content_blocks, remove
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.manifest import Manifest
-from setveil.release.store import parts_written
+from setveil.release.store import write_parts
 from setveil.spark.batches import map_batches
 from setveil.spark.chunks import DistributedChunks
 from setveil.spark.reading import address_of
@@ -67,7 +67,7 @@ def save_distributed(
     folder = Path(directory).resolve()
     # By this name it is known as a leftover if it never gets its own.
     staged = folder / f".release-{'0' * 16}.parquet.{secrets.token_hex(8)}.part"
-    with parts_written(folder, force=force) as commit:
+    with write_parts(folder, force=force) as commit:
         try:
             manifest = _staged(made, staged, method=method, params=params)
             commit(manifest, staged)

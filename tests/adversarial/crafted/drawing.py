@@ -4,7 +4,7 @@ Each function returns the rows of a data file and the structure of a manifest. T
 draws the same.
 """
 
-from setveil.release.set_generalized import written
+from setveil.release.set_generalized import set_label
 from setveil.release.shared import DIGITS, PRIME, blocks_of, value_at
 
 POOL = ("HIV", "flu", "gout", "tea", "rash", "ache")
@@ -154,7 +154,7 @@ def draw_sets(rng):
     groups = {}
     for item in items:
         groups.setdefault(rng.randint(0, len(items)), []).append(item)
-    labels = [written(group) for group in groups.values()]
+    labels = [set_label(group) for group in groups.values()]
     if rng.random() < 0.05:
         labels.append(rng.choice(["(HIV)", "(flu, HIV)", "()", "(HIV, HIV)", '"HIV"', "(", '"(']))
     return in_order(rng, draw_rows(rng, sorted(set(labels))), str), {}

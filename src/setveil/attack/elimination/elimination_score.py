@@ -12,7 +12,7 @@ from setveil.attack.elimination.calibration import calibration_error
 from setveil.attack.elimination.distance_attacks import eliminate_above
 from setveil.core.errors import InputError
 from setveil.core.interval import Rate, clustered_share, linearized
-from setveil.release.set_generalized import written
+from setveil.release.set_generalized import set_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -266,7 +266,7 @@ def score_items(
     """
     cells = AttackedCells.of(guess, release=release, original=original, key=key)
     return _parts(
-        [written(table.members) for table in guess.tables], _counts(cells, cells.eliminated)
+        [set_label(table.members) for table in guess.tables], _counts(cells, cells.eliminated)
     )
 
 

@@ -33,7 +33,7 @@ from setveil.release.base import Step
 from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.generalized import GeneralizedRelease
 from setveil.release.manifest import describe_tree
-from setveil.release.set_generalized import SetGeneralizedRelease, written
+from setveil.release.set_generalized import SetGeneralizedRelease, set_label
 from setveil.release.suppressed import SuppressedRelease
 from setveil.spark.batches import apply_groups, lists_of, map_batches, rows_of
 from setveil.spark.chunks import SCHEMA, DistributedChunks, blocks_of
@@ -404,7 +404,7 @@ def set_generalized(
     image = np.full(table.n_items, -1, dtype=np.int32)
     for place, items in enumerate(members.values()):
         image[items] = place
-    labels = [written(table.vocabulary[i] for i in items) for items in members.values()]
+    labels = [set_label(table.vocabulary[i] for i in items) for items in members.values()]
     own = replace(decision, image=image)
     return _by_labels(table, own, labels, SetGeneralizedRelease.form)
 

@@ -202,6 +202,7 @@ class TokenFrequency:
                 baseline="accuracy_random",
                 baseline_name="naming items at random",
                 control="accuracy_control",
+                advantage="",
                 label="Read a coded item",
                 says="An attacker who knows {knows} reads {count} of 1,000 coded items.",
                 outright=True,

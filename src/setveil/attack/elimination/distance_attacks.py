@@ -76,6 +76,7 @@ def elimination_role(*, cost: int = 1, by_default: bool = True) -> AuditRole:
                 baseline="auc_ra",
                 baseline_name="ranking members at random",
                 control="auc_control",
+                advantage="",
                 label="Tell true items from decoys",
                 says="An attacker who knows {knows} picks the true item of a set over a decoy "
                 "{count} times out of 1,000.",

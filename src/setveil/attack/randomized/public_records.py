@@ -200,6 +200,7 @@ class PublicRecords:
                 baseline="first_random",
                 baseline_name="naming any candidate",
                 control="first_control",
+                advantage="",
                 label="Find the original of a record",
                 says="An attacker who knows {knows} names the right original for {count} of 1,000 "
                 "records.",

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import setveil
 from setveil import TransactionTable
 from setveil.cli import app
-from setveil.cli.output import _kept
+from setveil.cli.output import _keep_details
 from setveil.core.charts import bars, draw
 from setveil.core.errors import InputError
 from setveil.core.words import is_formula, visible
@@ -125,7 +125,7 @@ def test_errors_keep_names_on_their_line(name):
 def test_details_of_faults_are_written_out(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in SPOOFS:
-        assert_clean(_kept(ValueError(name)), name)
+        assert_clean(_keep_details(ValueError(name)), name)
     files = list(tmp_path.iterdir())
     assert len(files) == len(SPOOFS)
     for file in files:

@@ -18,6 +18,7 @@ import numpy as np
 
 from setveil.anonymize import Clump, Gather
 from setveil.engine import Spark
+from setveil.measure import measure_all
 from setveil.spark import anonymize, read_distributed
 from setveil.synthetic import lookalike
 
@@ -35,9 +36,8 @@ LOOK = 0.2
 
 def job(folder: str, out: str, engine: Spark, method: str, tree: Taxonomy) -> dict[str, Any]:
     """Anonymize records on disk; return the seconds of each stage and what came out."""
-    from setveil.spark.measures import measure_distributed  # they need Spark
-    from setveil.spark.measures_parts import DistributedRelease
-    from setveil.spark.publish import save_distributed
+    from setveil.spark.publish import save_distributed  # they need Spark
+    from setveil.spark.release import DistributedRelease
 
     marks = [time.perf_counter()]
 
@@ -52,7 +52,7 @@ def job(folder: str, out: str, engine: Spark, method: str, tree: Taxonomy) -> di
     if not (verdict.holds and verdict.exact):
         raise AssertionError(verdict.reason)
     found = timed(
-        measure_distributed,
+        measure_all,
         DistributedRelease.of(made.release),
         table,
         taxonomy=tree,

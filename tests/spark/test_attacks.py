@@ -21,11 +21,13 @@ from setveil.attack import (
     TBA,
     VPA,
     WBA,
-    Linkage,
     Prior,
     Random,
     SemanticPrior,
+    TokenFrequency,
 )
+from setveil.attack.base import run_in_parts
+from setveil.attack.reassociation.blocks import SEEDS, block_rng, joined_guess
 from setveil.attack.reassociation.semantic_prior import study
 from setveil.core.errors import NotApplicable
 from setveil.core.registry import name_of
@@ -33,10 +35,8 @@ from setveil.io.embeddings import Vectors
 from setveil.relatedness import NGD, Combined, Embedding, RecordCounts
 from setveil.release import publish_sets
 from setveil.spark import DistributedChunks
-from setveil.spark.attacks import block_rng, joined_guess, reassociate
-from setveil.spark.attacks_tables import eliminate_distributed
 from setveil.spark.chunks import assembled
-from setveil.spark.measures_parts import DistributedRelease
+from setveil.spark.release import DistributedRelease
 
 pytestmark = pytest.mark.spark
 
@@ -71,8 +71,9 @@ def chunks(spark, release):
     return DistributedChunks.from_release(release, spark)
 
 
-def by_blocks(attack, release, chunks, seed, **known):
+def by_blocks(attack, release, chunks, **known):
     """Attack one block after the other, here."""
+    seed = int(np.random.default_rng(5).integers(SEEDS))
     rows = chunks.frame.toArrow()
     firsts = [first for first, _ in release.blocks]
     assert len(firsts) > 2
@@ -102,8 +103,9 @@ def test_clusters(release, chunks, source, attack):
     known = {"relatedness": source} if "relatedness" in attack.requires else {}
     if "anonymizer" in attack.requires:
         known["anonymizer"] = Disassociate(k=K, m=M)
-    found = reassociate(attack, chunks, seed=5, **known).collect()
-    assert replace(found, notes=()) == by_blocks(attack, release, chunks, 5, **known)
+    there = DistributedRelease.of(chunks)
+    found = run_in_parts(attack, there, rng=np.random.default_rng(5), **known)
+    assert replace(found, notes=()) == by_blocks(attack, release, chunks, **known)
     assert [each.cluster for each in found.clusters] == list(range(len(release.sizes)))
     here = attack.run(release, rng=np.random.default_rng(5), **known)
     assert [each.anchors for each in found.clusters] == [each.anchors for each in here.clusters]
@@ -111,18 +113,19 @@ def test_clusters(release, chunks, source, attack):
 
 def test_semantic_prior_studies_the_whole_release(release, chunks, source):
     attack = SemanticPrior()
-    found = reassociate(attack, chunks, seed=5, relatedness=source)
+    there = DistributedRelease.of(chunks)
+    found = run_in_parts(attack, there, rng=np.random.default_rng(5), relatedness=source)
     known = {"relatedness": source, "studied": study(release, source)}
-    assert replace(found.collect(), notes=()) == by_blocks(attack, release, chunks, 5, **known)
+    assert replace(found, notes=()) == by_blocks(attack, release, chunks, **known)
     assert found.notes == attack.run(release, relatedness=source).notes
 
 
 def test_what_no_source_can_tell(chunks):
     nothing = NGD(RecordCounts.from_rows([["else"]]))
     with pytest.raises(NotApplicable, match="in any cluster"):
-        reassociate(ABA(), chunks, relatedness=nothing).collect()
-    with pytest.raises(NotApplicable, match="does not attack clusters"):
-        reassociate(Linkage(), chunks)
+        run_in_parts(ABA(), DistributedRelease.of(chunks), relatedness=nothing)
+    with pytest.raises(NotApplicable, match="does not look at parts"):
+        run_in_parts(TokenFrequency(), DistributedRelease.of(chunks))
 
 
 @pytest.fixture(scope="module")
@@ -138,12 +141,15 @@ def sets(table):
 )
 def test_tables(spark, sets, source, attack):
     there = DistributedRelease.from_release(sets, spark)
-    found = eliminate_distributed(
-        attack, there, relatedness=source, rng=np.random.default_rng(2)
-    ).collect()
+    found = run_in_parts(attack, there, relatedness=source, rng=np.random.default_rng(2))
     expected = attack.run(sets, relatedness=source, rng=np.random.default_rng(2))
     assert found.to_json() == expected.to_json()
     assert found.tables
+
+
+def test_tables_at_random(spark, sets):
+    there = DistributedRelease.from_release(sets, spark)
+    assert run_in_parts(RA(), there).to_json() == RA().run(sets).to_json()
 
 
 def test_tables_by_several_sources(spark, table, sets, source):
@@ -152,18 +158,14 @@ def test_tables_by_several_sources(spark, table, sets, source):
     vectors = Vectors(words=words, vectors=rng.normal(size=(len(words), 5)))
     several = Combined(parts=((1.0, source), (1.0, Embedding(vectors))))
     there = DistributedRelease.from_release(sets, spark)
-    found = eliminate_distributed(EC(), there, relatedness=several).collect()
+    found = run_in_parts(EC(), there, relatedness=several)
     assert found.to_json() == EC().run(sets, relatedness=several).to_json()
 
 
 def test_wrong_tables(spark, sets, chunks, source):
     there = DistributedRelease.from_release(sets, spark)
-    with pytest.raises(NotApplicable, match="one table at a time"):
-        eliminate_distributed(RA(), there, relatedness=source)
     nothing = NGD(RecordCounts.from_rows([["else"]]))
     with pytest.raises(NotApplicable, match="knows no member"):
-        eliminate_distributed(GBA(), there, relatedness=nothing)
-    with pytest.raises(NotApplicable, match="no records"):
-        eliminate_distributed(
-            GBA(), DistributedRelease(published=chunks, sketch=None), relatedness=source
-        )
+        run_in_parts(GBA(), there, relatedness=nothing)
+    with pytest.raises(NotApplicable, match="does not attack releases of the form"):
+        run_in_parts(GBA(), DistributedRelease.of(chunks), relatedness=source)

@@ -9,14 +9,10 @@ from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Disassociate, HgHs, Partition
 from setveil.attack import Linkage, Targets
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.measure import draw_targets as draw_here
-from setveil.measure import score
-from setveil.measure import uniqueness as uniqueness_here
+from setveil.measure import draw_targets, score, uniqueness
 from setveil.release import publish_sets, publish_suppressed
 from setveil.spark import DistributedTable
-from setveil.spark.measures_parts import DistributedRelease
-from setveil.spark.risk import link_distributed, score_distributed, uniqueness
-from setveil.spark.risk_drawing import draw_targets
+from setveil.spark.release import DistributedRelease
 
 pytestmark = pytest.mark.spark
 
@@ -38,7 +34,7 @@ def there(spark, table):
 def test_the_same_people(table, there, m, knowledge):
     known = {"m": m, "knowledge": knowledge, "sample": 20}
     found = draw_targets(there, **known, rng=np.random.default_rng(3))
-    assert found == draw_here(table, **known, rng=np.random.default_rng(3))
+    assert found == draw_targets(table, **known, rng=np.random.default_rng(3))
 
 
 def test_made_up_people_are_strangers(table, there):
@@ -57,10 +53,10 @@ def releases(table):
 
 
 def test_the_same_links(spark, table, there):
-    targets = draw_here(table, sample=40)
+    targets = draw_targets(table, sample=40)
     for release, key, tree in releases(table):  # noqa: B007  (the last is scored)
         distributed = DistributedRelease.from_release(release, spark)
-        found = link_distributed(distributed, targets, k=4, taxonomy=tree)
+        found = Linkage(k=4).run(distributed, targets=targets, taxonomy=tree)
         expected = Linkage(k=4).run(release, targets=targets, taxonomy=tree)
         assert found.targets == expected.targets
         for one, other in zip(
@@ -68,7 +64,7 @@ def test_the_same_links(spark, table, there):
         ):
             assert one._replace(chance=0) == other._replace(chance=0)
             assert one.chance == pytest.approx(other.chance, rel=1e-12)
-    rates = score_distributed(found, there, key)
+    rates = score(found, release=release, original=there, key=key)
     expected = score(expected, release=release, original=table, key=key)
     assert targets.strangers
     assert rates.keys() == expected.keys()
@@ -78,8 +74,8 @@ def test_the_same_links(spark, table, there):
 
 def test_clusters(spark, table):
     release = Disassociate(k=3, m=2).anonymize(table).release
-    targets = draw_here(table, sample=20)
-    found = link_distributed(DistributedRelease.from_release(release, spark), targets)
+    targets = draw_targets(table, sample=20)
+    found = Linkage().run(DistributedRelease.from_release(release, spark), targets=targets)
     expected = Linkage().run(release, targets=targets)
     for one, other in zip(found.links, expected.links, strict=True):
         assert one.candidates == other.candidates
@@ -90,22 +86,21 @@ def test_clusters(spark, table):
 
 def test_wrong_use(spark, table, there):
     tree = Taxonomy.balanced(table.vocabulary.names, fanout=2)
-    release = DistributedRelease.from_release(
-        Clump(k=3, r=3).anonymize(table, taxonomy=tree).release, spark
-    )
-    targets = draw_here(table, sample=5)
+    made = Clump(k=3, r=3).anonymize(table, taxonomy=tree)
+    release = DistributedRelease.from_release(made.release, spark)
+    targets = draw_targets(table, sample=5)
     with pytest.raises(NotApplicable, match="taxonomy"):
-        link_distributed(release, Targets(records=(0,), known=(("absent",),)))
-    guess = link_distributed(release, targets, taxonomy=tree)
+        Linkage().run(release, targets=Targets(records=(0,), known=(("absent",),)))
+    guess = Linkage().run(release, targets=targets, taxonomy=tree)
     with pytest.raises(InputError, match="other people"):
-        score_distributed(guess, there.where("record < 2"), None)
+        score(guess, release=made.release, original=there.where("record < 2"), key=made.key)
     with pytest.raises(ParameterError, match="m is 0"):
         uniqueness(there, 0)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_exact_uniqueness(table, there, m):
-    found, expected = uniqueness(there, m), uniqueness_here(table, m)
+    found, expected = uniqueness(there, m), uniqueness(table, m)
     assert found.exact
     assert found.value == pytest.approx(expected.value, rel=1e-12)
 
@@ -113,4 +108,4 @@ def test_exact_uniqueness(table, there, m):
 def test_sampled_uniqueness(table, there):
     draws = {"samples": 50, "countable": 0}
     found = uniqueness(there, 2, **draws, rng=np.random.default_rng(1))
-    assert found == uniqueness_here(table, 2, **draws, rng=np.random.default_rng(1))
+    assert found == uniqueness(table, 2, **draws, rng=np.random.default_rng(1))

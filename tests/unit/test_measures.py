@@ -10,7 +10,6 @@ from tests.strategies import published, tables
 
 from setveil import Taxonomy, TransactionTable, measure
 from setveil.core.errors import InputError, NotApplicable, ParameterError
-from setveil.measure.queries import Holders
 from setveil.release import Key, Release, publish_groups
 
 FOOD = Taxonomy.from_parents(
@@ -198,7 +197,7 @@ def test_actual_counts(table, data):
         expected = sum(set(query) <= row for row in rows)
         found = measure.average_relative_error(nothing, table, taxonomy=tree, queries=[query])
         assert found.value == (0 if expected == 0 or not query else 1)
-        assert Holders(table).support(query) == expected
+        assert table.itemset_supports([query]).tolist() == [expected]
 
 
 def test_drawn_queries_occur_and_repeat_with_the_generator():

@@ -347,7 +347,7 @@ def test_what_is_calibrated_comes_from_other_members():
     # cells that it is judged by, and worthless evidence looks good.
     seen = [worthless(number % 12, seed=1) for number in range(120)]
     learned = Learned.fit(seen, np.random.default_rng(2))
-    fresh = learned.added([worthless(number, seed=2) for number in range(50)])
+    fresh = [learned.added(worthless(number, seed=2), number) for number in range(50)]
     assert np.abs(np.array(fresh) - 0.5).mean() < 0.1
 
 

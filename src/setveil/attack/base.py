@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from setveil.core.errors import NotApplicable, ParameterError
+from setveil.core.registry import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +129,8 @@ class Attack(Protocol):
     `applies_to` names the forms of release it can be run on; `requires` what the adversary must
     know (``"reference"``, a table of records like the originals). :meth:`run` takes these as
     keywords, and ``rng`` where it draws at random. It never sees the original. An attack that
-    an audit can run has a `role` (:class:`AuditRole`).
+    an audit can run has a `role` (:class:`AuditRole`). With `in_parts`, it attacks releases in
+    parts (on Spark) as well: by :meth:`run`, or by a method ``run_in_parts`` of its own.
     """
 
     applies_to: ClassVar[frozenset[str]]
@@ -137,6 +139,29 @@ class Attack(Protocol):
     def run(self, release: Release, **knowledge: Any) -> Guess:
         """Return what the adversary believes about `release`."""
         ...
+
+
+def run_in_parts(attack: Any, release: Release, **known: Any) -> Guess:  # noqa: ANN401
+    """Attack a release part by part, as the attack says how; see :func:`check_in_parts`."""
+    check_in_parts(attack)
+    guess: Guess = getattr(attack, "run_in_parts", attack.run)(release, **known)
+    return guess
+
+
+def check_in_parts(attack: Any) -> None:  # noqa: ANN401  (any attack)
+    """Refuse, before any work, an attack that looks at a release as a whole.
+
+    >>> from setveil.attack import TokenFrequency
+    >>> check_in_parts(TokenFrequency())
+    Traceback (most recent call last):
+    setveil.core.errors.NotApplicable: token-frequency does not look at parts of a release by \
+themselves. To fix: ...
+    """
+    if not getattr(attack, "in_parts", False):
+        raise NotApplicable(
+            f"{name_of(type(attack))} does not look at parts of a release by themselves",
+            fix="use --engine local",
+        )
 
 
 def check_applies(name: str, applies_to: frozenset[str], release: Release) -> None:

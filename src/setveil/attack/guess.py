@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from setveil.core.interval import Rate
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.relatedness.base import Relatedness
     from setveil.release.base import Key, Release
@@ -113,7 +114,7 @@ release...
         self,
         *,
         release: Release,
-        original: TransactionTable,
+        original: Records,
         key: Key,
         **known: Any,
     ) -> dict[str, Rate | None]:
@@ -124,8 +125,13 @@ release...
         setveil.core.errors.NotApplicable: guesses of 'gossip' cannot be scored
         """
         self.check_about(release)
+        here = original.table_of(self.originals())
         used = {name: value for name, value in known.items() if name in self.scored_with}
-        return self.rates(release=release, original=original, key=key, **used)
+        return self.rates(release=release, original=here, key=key, **used)
+
+    def originals(self) -> tuple[int, ...] | None:
+        """Return the places of the original records that scores need; None for all."""
+        return None
 
     def rates(
         self, *, release: Release, original: TransactionTable, key: Key

@@ -16,7 +16,7 @@ from setveil.core.errors import NotApplicable
 from setveil.core.params import main_param, params_of
 from setveil.core.registry import find
 from setveil.core.words import join_names, join_parts, lost, number, one_or_many, plural
-from setveil.measure.queries import Holders, errors_by_size
+from setveil.measure.queries import errors_by_size
 from setveil.measure.targets import draw_targets
 from setveil.release.views import published_rows
 
@@ -423,9 +423,9 @@ def tell_story(
         sample=PEOPLE,
         rng=rng,
     )
-    holders = Holders(table)
+    supports = table.itemset_supports(who.known).tolist()
     drawn = [
-        (holders.support(known), place)
+        (supports[place], place)
         for place, known in enumerate(who.known)
         if known  # who holds no item cannot be known by one
     ]

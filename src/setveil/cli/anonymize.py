@@ -488,10 +488,9 @@ def anonymize_on_spark(
 ) -> dict[str, Any]:
     """Anonymize distributed records and save the release; return what is said about it."""
     from setveil.core.missing_items import DROP, complete
-    from setveil.release.account import content_of_items
     from setveil.spark import anonymize, read_distributed
-    from setveil.spark.measures_parts import DistributedRelease
     from setveil.spark.publish import save_distributed
+    from setveil.spark.release import DistributedRelease
 
     progress("reading")
     table = read_distributed(data, find_spark(engine), format="parquet", **reading.settings)
@@ -513,13 +512,12 @@ def anonymize_on_spark(
     made = anonymize(method, table, taxonomy=taxonomy, sensitive=secret or None, **inputs)
     progress("writing")
     manifest = save_distributed(made, out, method=name, params=params, force=force)
-    sketch = DistributedRelease.of(made.release).sketch
     return {
         "records": manifest.records,
         "published": manifest.records,
         "promise": made.promise.describe(),
         "sensitive": secret,
         "log": made.log,
-        "content": content_of_items(None if sketch is None else sketch.release),
+        "content": DistributedRelease.of(made.release).content(),
         "missing": outside,
     }

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from setveil.core.registry import Entry
+    from setveil.release.base import Release
 
 
 TargetsOption = Annotated[
@@ -221,16 +222,21 @@ def _draw_people(method: Any, original: Original, rng: "np.random.Generator") ->
 
 
 def _runner(engine: str, method: Any) -> Any:
-    """Return what runs an attack: the attack itself, or Spark part by part."""
+    """Return what runs an attack: the attack itself, or the attack on Spark, part by part."""
     spark = find_spark(engine)
     if spark is None:
         return method.run
-    from functools import partial
+    from setveil.attack.base import check_in_parts, run_in_parts
+    from setveil.spark.release import DistributedRelease
 
-    from setveil.spark.attacks_run import check_parts, run_attack
+    check_in_parts(method)
 
-    check_parts(method)
-    return partial(run_attack, method, engine=spark)
+    def run_there(published: "Release", **known: Any) -> Any:
+        known.pop("progress", None)  # workers cannot call it
+        there = DistributedRelease.from_release(published, spark)
+        return run_in_parts(method, there, **known)
+
+    return run_there
 
 
 def _records(given: Mapping[str, str | None], reading: Reading, *, quiet: bool) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``setveil measure``: what a release lost against the original."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,12 +26,13 @@ from setveil.cli.output import (
     print_table,
 )
 from setveil.cli.reading import OriginalOptions, Reading
-from setveil.core.errors import InputError, ParameterError
+from setveil.core.errors import InputError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from setveil.attack import Guess
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.engine.spark import Spark
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from setveil.release.account import Content
     from setveil.release.base import Key, Release
     from setveil.spark import DistributedTable
-    from setveil.spark.measures_parts import DistributedRelease
 
 
 MEANINGS = {
@@ -114,36 +115,25 @@ def measure(
 
     from setveil.attack import load_guess
     from setveil.measure import measure_all
-    from setveil.release.store import load_key, load_manifest, load_release
+    from setveil.release.store import load_key, load_release
 
     only_one_stdin(original, options.taxonomy)
     _check_scoring(guess, key, by, relatedness)
     check_place(engine)
     directory = release_directory(release)
-    if (spark := find_spark(engine)) is not None:
-        if guess is not None:
-            raise ParameterError("guesses are scored here", fix="leave out --engine")
-
-        with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
-            progress("measuring")
-            figures, content = measure_on_spark(
-                spark,
-                directory,
-                original,
-                key=key,
-                options=options,
-                seed=seed,
-                k=_promise_params(directory).get("k"),
-                reading=reading,
-                quiet=quiet,
-            )
-        _print_figures(figures, load_manifest(directory).form, content, json=json)
-        return
+    spark = find_spark(engine)
     with Progress(quiet=quiet) as progress, announce_compiling(quiet=quiet):
         progress("loading")
-        published = load_release(directory)
         private = None if key is None else load_key(key, directory)
-        table, tree, secret = options.read(original, reading, quiet=quiet)
+        if spark is None or guess is not None:  # a guess is compared with what a key counts, here
+            published: Release = load_release(directory)
+            table: Any
+            table, tree, secret = options.read(original, reading, quiet=quiet)
+        else:
+            published, table, tree, secret = _open_on_spark(
+                spark, directory, original, by_place=key is not None, options=options,
+                reading=reading, quiet=quiet,
+            )  # fmt: skip
         _check_origin(published, table, private, tree)
         progress("measuring")
         if guess is not None and private is not None and by is not None:
@@ -287,14 +277,15 @@ def _print_parts(parts: "list[PartScore]", by: str, *, json: bool) -> None:
 
 
 def _check_origin(
-    published: "Release", table: "TransactionTable", key: "Key | None", tree: "Taxonomy | None"
+    published: "Release", table: Any, key: "Key | None", tree: "Taxonomy | None"
 ) -> None:
     """Refuse to compare a release with data it cannot come from."""
     fits = published.may_come_from(table)
     if key is not None:
-        fits = fits and len(key) == len(published) and bool((key.records < len(table)).all())
-        if tree is not None or not published.needs_taxonomy:
-            fits = fits and published.is_consistent_with(table, key, tree)
+        fits = fits and len(key) == len(published) and bool((key.records < table.n_records).all())
+        if fits and (tree is not None or not published.needs_taxonomy):
+            with suppress(NotApplicable):  # only where all records are here
+                fits = published.is_consistent_with(table, key, tree)
     if not fits:
         raise InputError(
             "the release cannot come from this original" + (" by this key" if key else ""),
@@ -311,75 +302,32 @@ SETTINGS = frozenset({"format", "delimiter", "id", "item", "on_error"})
 """What they can be told about it; with anything else the data is read here."""
 
 
-def measure_on_spark(
+def _open_on_spark(
     engine: "Spark",
     directory: Path,
     original: str,
     *,
-    key: Path | None,
+    by_place: bool,
     options: OriginalOptions,
-    seed: int | None,
-    k: int | None,
     reading: "Reading",
     quiet: bool,
-) -> tuple[dict[str, float | int | None], "Content"]:
-    """Return the measures that are sums over records, None for the others; and what is shown."""
-    import numpy as np
-
+) -> "tuple[Release, Records, Taxonomy | None, tuple[str, ...]]":
+    """Return a release and its original, both distributed, the tree and the sensitive items."""
     from setveil.core.missing_items import DROP
-    from setveil.release.account import content_of_items
-    from setveil.release.store import load_key
-    from setveil.spark.measures import every_item, measure_distributed
-    from setveil.spark.measures_parts import DistributedRelease
+    from setveil.spark.release import DistributedRelease
 
     release = DistributedRelease.open(directory, engine)
-    private = None if key is None else load_key(key, directory)
-    table = _original(engine, original, by_place=private is not None, reading=reading, quiet=quiet)
-    _check_origin_on_spark(release, table)
-    if private is not None and (private.records >= table.n_records).any():
-        raise InputError(
-            "the key does not belong to this original",
-            fix="name the data and the key that `setveil anonymize` read and wrote",
-        )
-    items = every_item(table)
+    table = _original(engine, original, by_place=by_place, reading=reading, quiet=quiet)
+    items = table.every_item()
     secret = options.read_sensitive(items, quiet=quiet)
-    taxonomy = None
-    if options.taxonomy is not None:
-        records = dict(zip(table.vocabulary.names, table.supports().tolist(), strict=True))
-        taxonomy, _, report = options.read_tree(items, secret, quiet=quiet, records=records)
-        if report.choice == DROP:
-            table = table.without(report.items)
-        recall_missing(report, quiet=quiet)
-    figures = measure_distributed(
-        release,
-        table,
-        key=private,
-        taxonomy=taxonomy,
-        sensitive=secret,
-        rng=None if seed is None else np.random.default_rng(seed),
-        k=k,
-    )
-    content = content_of_items(None if release.sketch is None else release.sketch.release)
-    return figures | dict.fromkeys(("tkd", "rules_kept", "rules_exact")), content
-
-
-def _check_origin_on_spark(release: "DistributedRelease", table: "DistributedTable") -> None:
-    """Refuse to compare a release with data it cannot come from."""
-    import numpy as np
-
-    if release.sketch is None:
-        fits = release.published.n_records == table.n_records
-    else:
-        # No record is published longer than it was: of no length are there more than there were.
-        here, there = (each.length_counts() for each in (release.records()[0], table))
-        longest = max(len(here), len(there))
-        here, there = (np.pad(each, (0, longest - len(each))) for each in (here, there))
-        fits = bool(np.all(here[::-1].cumsum() <= there[::-1].cumsum()))
-    if not fits:
-        raise InputError(
-            "the release cannot come from this original",
-            fix="name the data that `setveil anonymize` read",
-        )
+    if options.taxonomy is None:
+        return release, table, None, secret
+    records = dict(zip(table.vocabulary.names, table.supports().tolist(), strict=True))
+    taxonomy, _, report = options.read_tree(items, secret, quiet=quiet, records=records)
+    if report.choice == DROP:
+        table = table.without(report.items)
+    recall_missing(report, quiet=quiet)
+    return release, table, taxonomy, secret
 
 
 def _original(

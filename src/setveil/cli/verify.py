@@ -154,8 +154,8 @@ def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":
     """Return what a distributed release shows, by the items that its records hold."""
     from setveil.core.errors import NotApplicable
     from setveil.release.account import content_of_items
+    from setveil.release.parts import sketch_of
     from setveil.release.store import load_manifest
-    from setveil.spark.measures_parts import Sketch
     from setveil.spark.table import DistributedTable
 
     if not isinstance(opened.published, DistributedTable):
@@ -163,10 +163,9 @@ def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":
     manifest = load_manifest(directory)
     labels = list(opened.published.vocabulary.names)
     try:
-        sketch = Sketch.stored(manifest.form, labels, manifest.structure)
+        return content_of_items(sketch_of(manifest.form, labels, manifest.structure))
     except NotApplicable:
         return content_of_items(None)
-    return content_of_items(sketch.release)
 
 
 def _guarantees_to_check(directory: "Path", specs: list[str] | None) -> list["Guarantee"]:

@@ -36,15 +36,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from setveil.core.arrays import Int32Array, Int64Array
-    from setveil.core.table import Vocabulary
+    from setveil.core.table import TransactionTable, Vocabulary
+
+    Numbers = tuple[int, ...]
 
 Part = TypeVar("Part")
 Other = TypeVar("Other")
@@ -170,6 +173,11 @@ class Records(ABC):
     vocabulary: Vocabulary
 
     @property
+    def n_items(self) -> int:
+        """Number of names in the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
     @abstractmethod
     def parts(self) -> Parts[Rows]:
         """The parts."""
@@ -212,6 +220,120 @@ class Records(ABC):
     def share(self, value: Value) -> Shared[Value]:
         """Send a value to all workers once; functions read it as ``.value``."""
         return self.parts.share(value)
+
+    def occurrences(self) -> Int64Array:
+        """Return for each item in how many places it stands, twice in a record counted twice."""
+        width = len(self.vocabulary)
+        return self.fold(partial(count_places, width=width), np.add, np.zeros(width, np.int64))
+
+    def length_counts(self) -> Int64Array:
+        """Return how many records have 0, 1, 2 and so on places."""
+        return self.fold(count_lengths, add_lengths, np.zeros(1, dtype=np.int64))
+
+    def itemset_supports(self, itemsets: Sequence[Sequence[str]]) -> Int64Array:
+        """Return how many records hold all items of each of some itemsets."""
+        known = self.vocabulary
+        numbers = [
+            tuple(map(known.number, names)) if all(name in known for name in names) else None
+            for names in itemsets
+        ]
+        asked = [each for each in numbers if each is not None]
+        function = partial(count_holders, width=len(known), itemsets=self.share(asked))
+        counts = self.fold(function, np.add, np.zeros(len(asked), dtype=np.int64))
+        found = np.zeros(len(itemsets), dtype=np.int64)
+        found[[each is not None for each in numbers]] = counts
+        return found
+
+    @abstractmethod
+    def table_of(self, places: Iterable[int] | None) -> TransactionTable:
+        """Return as many records here, with the items of those at some places only; None for all.
+
+        Where all records are here anyway, none is left out.
+        """
+
+    @abstractmethod
+    def empty_places(self) -> Int64Array:
+        """Return the places of records without items, ascending."""
+
+    def every_item(self) -> TransactionTable:
+        """Return a table of one record that holds every item that occurs."""
+        from setveil.core.table import TransactionTable
+
+        used = np.flatnonzero(self.supports())
+        return TransactionTable(
+            offsets=np.array([0, len(used)]),
+            items=used.astype(np.int32),
+            vocabulary=self.vocabulary,
+        )
+
+
+class Holders:
+    """The rows that hold each item, for counting without passing over them again.
+
+    >>> rows = Rows(np.array([0, 1, 3]), np.array([0, 0, 1], dtype=np.int32))
+    >>> Holders(rows, 2).support((0, 1)), Holders(rows, 2).support(())
+    (1, 2)
+    """
+
+    def __init__(self, rows: Rows, width: int) -> None:
+        self.n = len(rows.offsets) - 1
+        row = np.repeat(np.arange(self.n, dtype=np.int64), np.diff(rows.offsets))
+        # Item and row in one number: one sort groups by item, and a bag's repetitions meet.
+        pairs = np.sort(rows.items * np.int64(self.n) + row)
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        self.rows = pairs % max(self.n, 1)
+        self.starts = np.searchsorted(pairs, np.arange(width + 1) * self.n)
+
+    def support(self, itemset: Iterable[int]) -> int:
+        """Return the number of rows that hold all items of these numbers."""
+        held = sorted((self.rows[self.starts[i] : self.starts[i + 1]] for i in itemset), key=len)
+        if not held:
+            return self.n
+        common = held[0]
+        for more in held[1:]:
+            place = np.searchsorted(more, common)
+            place[place == len(more)] = 0
+            common = common[more[place] == common]
+        return len(common)
+
+
+# --- what is found in a part ----------------------------------------------------------------------
+
+
+def count_places(rows: Rows, width: int) -> Int64Array:
+    """Return in how many places of some rows each item stands."""
+    return np.bincount(rows.items, minlength=width)
+
+
+def count_lengths(rows: Rows) -> Int64Array:
+    """Return how many of some rows have each length."""
+    return np.bincount(np.diff(rows.offsets), minlength=1)
+
+
+def add_lengths(one: Int64Array, other: Int64Array) -> Int64Array:
+    """Return the sums of counts by length.
+
+    >>> add_lengths(np.array([1]), np.array([0, 2])).tolist()
+    [1, 2]
+    """
+    total = np.zeros(max(len(one), len(other)), dtype=np.int64)
+    total[: len(one)] += one
+    total[: len(other)] += other
+    return total
+
+
+def count_holders(rows: Rows, width: int, itemsets: Shared[Sequence[Numbers]]) -> Int64Array:
+    """Return how many of some rows hold each of some itemsets, given as item numbers."""
+    holders = Holders(rows, width)
+    return np.array([holders.support(itemset) for itemset in itemsets.value], dtype=np.int64)
+
+
+def draw_keys(numbers: Int64Array, seed: int) -> Int64Array:
+    """Return numbers that look drawn at random, by numbers alone (the finalizer of splitmix64)."""
+    mixed = numbers.astype(np.uint64) + np.uint64(seed)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
 def cut_by_cost(costs: Int64Array, most: int) -> Int64Array:

@@ -412,6 +412,14 @@ class TransactionTable(Records):
         """
         return Rows(*take_rows(self.offsets, self.items, np.fromiter(places, dtype=np.int64)))
 
+    def table_of(self, places: Iterable[int] | None) -> TransactionTable:  # noqa: ARG002
+        """Return the table itself: all records are here."""
+        return self
+
+    def empty_places(self) -> Int64Array:
+        """Return the places of records without items, ascending."""
+        return np.flatnonzero(self.lengths == 0)
+
     @cached_property
     def is_bag(self) -> bool:
         """Whether some record holds an item more than once."""

@@ -16,13 +16,13 @@ import numpy as np
 from setveil.core.arrays import Int32Array, Int64Array, offsets_of
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.params import is_whole
-from setveil.measure.queries import Holders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
@@ -35,7 +35,7 @@ BAND = (200, 220)
 
 def pair_support_error(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     taxonomy: Taxonomy | None = None,
     band: tuple[int, int] = BAND,
@@ -88,15 +88,13 @@ def pair_support_error(
         raise NotApplicable("the original has no two terms to count together")
     terms = [original.vocabulary[i] for i in sorted(order[first:last].tolist())]
     world = release.sample_world(np.random.default_rng(0) if rng is None else rng, taxonomy)
-    before, after = Holders(original), Holders(world)
-    errors = []
-    for pair in combinations(terms, 2):
-        had, has = before.support(pair), after.support(pair)
-        errors.append(2 * abs(had - has) / max(had + has, 1))
-    return sum(errors) / len(errors)
+    pairs = list(combinations(terms, 2))
+    counts = (table.itemset_supports(pairs).tolist() for table in (original, world))
+    errors = [2 * abs(had - has) / max(had + has, 1) for had, has in zip(*counts, strict=True)]
+    return float(sum(errors) / len(errors))
 
 
-def terms_lost(release: Release, original: TransactionTable, *, k: int) -> float:
+def terms_lost(release: Release, original: Records, *, k: int) -> float:
     """Return the share of the terms that many hold which stand in term chunks only.
 
     Many are `k` records and more: what fewer hold cannot stand in a chunk. A term chunk does not
@@ -117,13 +115,12 @@ def terms_lost(release: Release, original: TransactionTable, *, k: int) -> float
     >>> terms_lost(release, table, k=2)
     0.5
     """
-    chunks = release.as_chunks()
+    in_chunks = release.chunk_terms()
     if not is_whole(k, 1):
         raise ParameterError(f"k is {k!r}", fix="use a whole number of at least 1")
     held = np.flatnonzero(original.supports() >= k)
     if not len(held):
         raise NotApplicable(f"no term of the original is held by {k} records")
-    in_chunks = {chunks.vocabulary[i] for i in np.unique(chunks.items).tolist()}
     return sum(original.vocabulary[i] not in in_chunks for i in held.tolist()) / len(held)
 
 
@@ -178,9 +175,7 @@ def linked_share(
         raise ParameterError(f"m is {m!r}", fix="use 1 or 2")
     if not len(release):
         return 0.0
-    from setveil.release.chunk_worlds import ChunkCertainty
-
-    certainty = ChunkCertainty(chunks)
+    certainty = release.certainty()
     offsets, items = _published_rows(chunks, original, key)
     linked = _linked_by_one(certainty, offsets, items, len(chunks.vocabulary))
     if m == 2:

@@ -13,14 +13,12 @@ from setveil.core.errors import NotApplicable, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.table import TransactionTable
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
 
 
-def tree_for(
-    taxonomy: Taxonomy, original: TransactionTable, sensitive: Iterable[str] = ()
-) -> Taxonomy:
+def tree_for(taxonomy: Taxonomy, original: Records, sensitive: Iterable[str] = ()) -> Taxonomy:
     """Return the tree that a release of `original` is about, from the one a user gave.
 
     Ordinary items that the tree lacks are attached to its root, as a method that was told to do
@@ -38,7 +36,7 @@ def tree_for(
     return tree.beside(sorted(apart))
 
 
-def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
+def ggd_exact(release: Release, original: Records) -> Fraction:
     """Return the generalized group distortion as an exact fraction.
 
     Every published node v costs LM(v) = (leaves below v - 1) / (all leaves - 1), and every item
@@ -60,27 +58,27 @@ def ggd_exact(release: Release, original: TransactionTable) -> Fraction:
     A. Milani Fard and K. Wang, "An effective clustering approach to web query log
     anonymization", 2010.
     """
-    leaves = release.leaves_published()
-    suppressed = len(original.items) - len(leaves)
-    widening = int((leaves - 1).sum())
+    shown = release.label_counts()
+    suppressed = int(original.occurrences().sum() - shown.occurrences.sum())
+    widening = int(((shown.leaves - 1) * shown.occurrences).sum())
     if not widening:
         return Fraction(suppressed)
     return Fraction(widening, release.leaves_in_all(original) - 1) + suppressed
 
 
-def ggd(release: Release, original: TransactionTable) -> float:
+def ggd(release: Release, original: Records) -> float:
     """Return the generalized group distortion; see :func:`ggd_exact`."""
     return float(ggd_exact(release, original))
 
 
-def ggd_share(release: Release, original: TransactionTable) -> float:
+def ggd_share(release: Release, original: Records) -> float:
     """Return the distortion per original item: 0 nothing lost, 1 everything suppressed."""
     return float(ggd_exact(release, original) / _occurrences(original))
 
 
 def ncp(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     key: Key | None = None,
     taxonomy: Taxonomy | None = None,
@@ -110,60 +108,60 @@ def ncp(
 
 def length_mean(release: Release) -> float:
     """Return the mean number of published items per record."""
-    published = release.leaves_published()
+    published = int(release.label_counts().occurrences.sum())
     if not len(release):
         raise NotApplicable("there are no records to average over")
-    return len(published) / len(release)
+    return published / len(release)
 
 
 def level_mean(release: Release) -> float:
-    """Return the mean level of the published items in the taxonomy; the root is at level 1.
-
-    An interior item that is published as itself is at its own level, not at that of its private
-    leaf.
-    """
-    form = release.as_nodes()
-    if not len(form.nodes):
+    """Return the mean level of the published items in the taxonomy; the root is at level 1."""
+    shown = release.label_counts()
+    if shown.levels is None:
+        raise release.lacks("has no taxonomy nodes")
+    published = int(shown.occurrences.sum())
+    if not published:
         raise NotApplicable("there are no published items to average over")
-    levels = form.tree.depths.astype(np.int64) - form.tree.pseudo
-    return int(levels[form.nodes].sum()) / len(form.nodes)
+    return int((shown.levels * shown.occurrences).sum()) / published
 
 
-def records_kept(release: Release, original: TransactionTable) -> float:
+def records_kept(release: Release, original: Records) -> float:
     """Return the share of the records that are published."""
-    if not len(original):
+    if not original.n_records:
         raise NotApplicable("the original has no records")
-    return release.people() / len(original)
+    return release.people() / original.n_records
 
 
-def items_kept(release: Release, original: TransactionTable) -> float:
+def items_kept(release: Release, original: Records) -> float:
     """Return the number of published items as a share of the original ones."""
-    return len(release.leaves_published()) / _occurrences(original)
+    return int(release.label_counts().occurrences.sum()) / _occurrences(original)
 
 
-def items_exact(release: Release, original: TransactionTable) -> float:
+def items_exact(release: Release, original: Records) -> float:
     """Return the share of the original items that are published as themselves."""
-    return int((release.leaves_published() == 1).sum()) / _occurrences(original)
+    shown = release.label_counts()
+    return int(shown.occurrences[shown.leaves == 1].sum()) / _occurrences(original)
 
 
-def items_suppressed(release: Release, original: TransactionTable) -> float:
+def items_suppressed(release: Release, original: Records) -> float:
     """Return the share of the original items that are not published, as GGD counts them.
 
     Items that share a published node with another count here too.
     """
     total = _occurrences(original)
-    return (total - len(release.leaves_published())) / total
+    return (total - int(release.label_counts().occurrences.sum())) / total
 
 
-def _occurrences(original: TransactionTable) -> int:
-    if not len(original.items):
+def _occurrences(original: Records) -> int:
+    total = int(original.occurrences().sum())
+    if not total:
         raise NotApplicable("the original has no items")
-    return len(original.items)
+    return total
 
 
 def average_loss(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     taxonomy: Taxonomy | None = None,
     sensitive: Iterable[str] = (),
@@ -218,9 +216,7 @@ def average_loss(
     J. Cao, P. Karras, C. Raïssi, K.-L. Tan: ρ-uncertainty: inference-proof transaction
     anonymization, PVLDB 3(1), 2010, section 3.2.
     """
-    total = len(original.items)
-    if not total:
-        raise NotApplicable("the original has no items")
+    total = _occurrences(original)
     apart = set(sensitive)
     tree = None if taxonomy is None else tree_for(taxonomy, original, apart)
     found = release.images(original, key, tree)
@@ -239,7 +235,7 @@ def average_loss(
 
 
 def ul_exact(
-    release: Release, original: TransactionTable, *, per_suppressed: float | Fraction = 1
+    release: Release, original: Records, *, per_suppressed: float | Fraction = 1
 ) -> Fraction:
     """Return the utility loss of a release of generalized items, as an exact fraction.
 
@@ -281,16 +277,17 @@ def ul_exact(
     items = np.flatnonzero(original.supports()).tolist()
     if not items:
         raise NotApplicable("the original has no items")
+    shown = release.label_counts().occurrences
     stands_for = sum(
         ((1 << size) - 1) * support
-        for size, support in zip(sets.sizes.tolist(), sets.supports().tolist(), strict=True)
+        for size, support in zip(sets.sizes.tolist(), shown.tolist(), strict=True)
     )
     suppressed = sum(sets.group_of(original.vocabulary[i]) is None for i in items)
     everything = ((1 << len(items)) - 1) * max(len(release), 1)
     return Fraction(stands_for, everything) + cost * suppressed
 
 
-def ul(release: Release, original: TransactionTable) -> float:
+def ul(release: Release, original: Records) -> float:
     """Return the utility loss as a number; see :func:`ul_exact`.
 
     With many items it is too small for one: :func:`ul_log2` still tells releases apart.
@@ -298,7 +295,7 @@ def ul(release: Release, original: TransactionTable) -> float:
     return float(ul_exact(release, original))
 
 
-def ul_log2(release: Release, original: TransactionTable) -> float:
+def ul_log2(release: Release, original: Records) -> float:
     """Return the logarithm to base 2 of the utility loss; see :func:`ul_exact`.
 
     >>> from setveil import TransactionTable

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from setveil.measure.generalization import tree_for
 from setveil.release.views import leaf_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
+    from setveil.core.records import Parts, Records, Rows
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
@@ -39,7 +41,7 @@ itemsets above a support, we at the most frequent so far. Of 515,597 records the
 
 
 def top_itemsets(
-    table: TransactionTable, k: int = TOP, *, largest: int = LARGEST
+    table: Records, k: int = TOP, *, largest: int = LARGEST
 ) -> dict[tuple[str, ...], int]:
     """Return the `k` itemsets that most records hold, with their supports, most frequent first.
 
@@ -71,7 +73,7 @@ def top_itemsets(
 
 
 def apart_itemsets(
-    table: TransactionTable,
+    table: Records,
     k: int,
     *,
     largest: int,
@@ -104,14 +106,15 @@ def apart_itemsets(
     order = np.argsort(-supports, kind="stable")[:k]
     items = order[supports[order] > 0]
     entries = None
-    if related is None and k >= MANY and largest > 1:
+    if related is None and k >= MANY and largest > 1 and isinstance(table, TransactionTable):
         entries = _mined(table, items, supports, k, largest)
     if entries is None:
         best = _Best(k=k, entries=[(-int(supports[i]), 1, (int(i),)) for i in items])
         if largest > 1 and len(items) > 1:
             free = None if related is None else ~related(items)
-            bits = _bitsets(table, items)
-            _grow(best, bits, items, supports[items], largest=largest, free=free)
+            # In memory the bitsets are made once; elsewhere each part makes them for each count.
+            covers = table.parts.map(partial(_bitsets, items=items))
+            _grow(best, covers, items, supports[items], largest=largest, free=free)
         entries = best.entries
     names = table.vocabulary.names
     return {tuple(names[i] for i in found): -count for count, _, found in entries}
@@ -162,24 +165,43 @@ class _Best:
         return -self.entries[-1][0] if len(self.entries) == self.k else 1
 
 
-def _bitsets(table: TransactionTable, items: Int64Array) -> Bits:
-    """Return for each of the items the records that hold it, one bit each."""
-    bits = np.zeros((len(items), (len(table) + 7) // 8), dtype=np.uint8)
-    record = np.repeat(np.arange(len(table)), table.lengths)
-    by_item = np.argsort(table.items, kind="stable")
-    starts = np.searchsorted(table.items[by_item], np.arange(table.n_items + 1))
+def _bitsets(rows: Rows, items: Int64Array) -> Bits:
+    """Return for each of the items the rows that hold it, one bit each."""
+    n = len(rows.offsets) - 1
+    bits = np.zeros((len(items), (n + 7) // 8), dtype=np.uint8)
+    record = np.repeat(np.arange(n), np.diff(rows.offsets))
+    by_item = np.argsort(rows.items, kind="stable")
+    starts = np.searchsorted(rows.items[by_item], items)
+    ends = np.searchsorted(rows.items[by_item], items, side="right")
     held = np.zeros(bits.shape[1] * 8, dtype=bool)
-    for place, item in enumerate(items.tolist()):
-        records = record[by_item[starts[item] : starts[item + 1]]]
+    for place in range(len(items)):
+        records = record[by_item[starts[place] : ends[place]]]
         held[records] = True
         bits[place] = np.packbits(held)
         held[records] = False
     return bits
 
 
+class _Asked(NamedTuple):
+    """An itemset, and the run of items with each of which it is to be counted."""
+
+    prefix: Numbers
+    first: int
+    stop: int
+
+
+def _extended(bits: Bits, asked: Sequence[_Asked]) -> Int64Array:
+    """Return how many rows hold each prefix with each item of its run, one run after the other."""
+    counts = [np.zeros(0, dtype=np.int64)]
+    for prefix, first, stop in asked:
+        cover = np.bitwise_and.reduce(bits[list(prefix)], axis=0)
+        counts.append(np.bitwise_count(bits[first:stop] & cover).sum(axis=1, dtype=np.int64))
+    return np.concatenate(counts)
+
+
 def _grow(
     best: _Best,
-    bits: Bits,
+    covers: Parts[Bits],
     items: Int64Array,
     supports: Int64Array,
     *,
@@ -188,27 +210,37 @@ def _grow(
 ) -> None:
     """Add the itemsets of two and more items; `items` come by descending support.
 
-    `free` tells which of them may stand together; None where all may.
+    Of each size the prefixes are counted 1, 2, 4 and so on at a time: the first ones raise the
+    support below which nothing gets in. Where records are elsewhere, a pass over them costs more
+    than counts, and all are counted at once. `free` tells which items may stand together; None
+    where all may.
     """
     level: list[Numbers] = [(place,) for place in range(len(items))]
     place_of = {item: place for place, item in enumerate(items.tolist())}
     for size in range(2, largest + 1):
-        for prefix in level:
-            first = prefix[-1] + 1
+        done, step = 0, 1 if covers.room is None else len(level)
+        while done < len(level):
             stop = int(np.searchsorted(-supports, -best.least, side="right"))
-            if first >= stop:
+            several = [_Asked(prefix, prefix[-1] + 1, stop) for prefix in level[done : done + step]]
+            asked = [each for each in several if each.first < each.stop]
+            done, step = done + step, step * 2
+            if not asked:
                 continue
-            cover = np.bitwise_and.reduce(bits[list(prefix)], axis=0)
-            counts = np.bitwise_count(bits[first:stop] & cover).sum(axis=1, dtype=np.int64)
-            frequent = counts >= best.least
-            if free is not None:
-                frequent &= free[list(prefix), first:stop].all(axis=0)
-            good = np.flatnonzero(frequent).tolist()
-            chosen = items[list(prefix)].tolist()
-            best.add(
-                (-int(counts[g]), size, tuple(sorted([*chosen, int(items[first + g])])))
-                for g in good
+            runs = offsets_of([each.stop - each.first for each in asked])
+            counted = covers.fold(
+                partial(_extended, asked=asked), np.add, np.zeros(int(runs[-1]), dtype=np.int64)
             )
+            for (prefix, first, stop), counts in zip(
+                asked, np.split(counted, runs[1:-1]), strict=True
+            ):
+                frequent = counts >= best.least
+                if free is not None:
+                    frequent &= free[list(prefix), first:stop].all(axis=0)
+                chosen = items[list(prefix)].tolist()
+                best.add(
+                    (-int(counts[g]), size, tuple(sorted([*chosen, int(items[first + g])])))
+                    for g in np.flatnonzero(frequent).tolist()
+                )
         level = [
             tuple(sorted(place_of[item] for item in found))
             for _, length, found in best.entries
@@ -218,7 +250,7 @@ def _grow(
 
 def top_k_itemset_loss(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     taxonomy: Taxonomy | None = None,
     sensitive: Iterable[str] = (),
@@ -272,7 +304,7 @@ def top_k_itemset_loss(
 
 def certain_itemset_loss(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     taxonomy: Taxonomy | None = None,
     sensitive: Iterable[str] = (),

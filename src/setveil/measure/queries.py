@@ -16,7 +16,8 @@ from setveil.core.interval import Rate, mean_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.arrays import Int32Array
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
@@ -49,7 +50,7 @@ class QueryError:
 
 
 def draw_queries(
-    original: TransactionTable,
+    original: Records,
     rng: np.random.Generator,
     *,
     count: int = QUERIES,
@@ -69,14 +70,17 @@ def draw_queries(
             f"{count} queries of the sizes {list(sizes)} cannot be drawn",
             fix="draw at least one query of sizes of at least 1",
         )
-    filled = np.flatnonzero(original.lengths)
-    if not len(filled):
+    gaps = original.empty_places()
+    filled = original.n_records - len(gaps)
+    if not filled:
         raise NotApplicable("the original has no items to ask for")
+    ranks, wanted = rng.choice(filled, count), rng.choice(np.array(sizes), count)
+    # The record of a rank: as many places further as there are empty ones up to there.
+    places = ranks + np.searchsorted(gaps - np.arange(len(gaps)), ranks, side="right")
+    rows = original.rows_at(places.tolist())
     drawn = []
-    for record, size in zip(
-        rng.choice(filled, count).tolist(), rng.choice(np.array(sizes), count).tolist(), strict=True
-    ):
-        row = np.unique(original.items[original.offsets[record] : original.offsets[record + 1]])
+    for place, size in enumerate(wanted.tolist()):
+        row = np.unique(rows.items[rows.offsets[place] : rows.offsets[place + 1]])
         chosen = chosen_items(row, size, rng)
         drawn.append(tuple(original.vocabulary[i] for i in chosen.tolist()))
     return drawn
@@ -121,7 +125,7 @@ def query_error(
 
 def average_relative_error(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     taxonomy: Taxonomy | None = None,
     queries: Iterable[Iterable[str]] | None = None,
@@ -163,14 +167,12 @@ def average_relative_error(
     asked = draw_queries(original, rng, count=count, sizes=sizes) if given is None else given
     if not asked:
         raise NotApplicable("there are no queries to average over")
-    holders = Holders(original)
-    estimates = {query: release.expected_support(query, taxonomy) for query in set(asked)}
-    return query_error(
-        [estimates[query] for query in asked],
-        [holders.support(query) for query in asked],
-        len(original),
-        drawn=given is None,
-    )
+    distinct = list(dict.fromkeys(asked))
+    place = {query: i for i, query in enumerate(distinct)}
+    chosen = [place[query] for query in asked]
+    estimates = release.expected_supports(distinct, taxonomy)
+    actual = original.itemset_supports(distinct)
+    return query_error(estimates[chosen], actual[chosen], original.n_records, drawn=given is None)
 
 
 def errors_by_size(
@@ -203,39 +205,3 @@ def errors_by_size(
             error = average_relative_error(release, original, taxonomy=taxonomy, queries=queries)
             found[size] = error.value
     return found
-
-
-class Holders:
-    """The records that hold each item, for counting without passing over the table.
-
-    >>> from setveil import TransactionTable
-    >>> Holders(TransactionTable.from_rows([["flu"], ["flu", "gout"]])).support(["flu", "gout"])
-    1
-    """
-
-    def __init__(self, table: TransactionTable) -> None:
-        self.table = table
-        record = np.repeat(np.arange(len(table), dtype=np.int64), table.lengths)
-        # Item and record in one number: one sort groups by item, and a bag's repetitions meet.
-        pairs = np.sort(table.items * np.int64(len(table)) + record)
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-        self.records = pairs % max(len(table), 1)
-        self.starts = np.searchsorted(pairs, np.arange(table.n_items + 1) * len(table))
-
-    def support(self, query: Sequence[str]) -> int:
-        """Return the number of records that hold all items of `query`."""
-        words = self.table.vocabulary
-        if not all(name in words for name in query):
-            return 0
-        held = sorted((self._of(words.number(name)) for name in query), key=len)
-        if not held:
-            return len(self.table)
-        common = held[0]
-        for more in held[1:]:
-            place = np.searchsorted(more, common)
-            place[place == len(more)] = 0
-            common = common[more[place] == common]
-        return len(common)
-
-    def _of(self, item: int) -> Int64Array:
-        return self.records[self.starts[item] : self.starts[item + 1]]

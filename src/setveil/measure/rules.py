@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.measure.generalization import tree_for
 from setveil.measure.itemsets import LARGEST, TOP, top_itemsets
-from setveil.measure.queries import Holders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from setveil.core.table import TransactionTable
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
-    from setveil.release.views import ShownClasses
 
 CONFIDENCE = 0.5
 """Least confidence of a rule that counts, unless told otherwise."""
@@ -57,7 +55,7 @@ class RulesKept:
 
 
 def rules_of(
-    table: TransactionTable,
+    table: Records,
     *,
     confidence: float | Fraction = CONFIDENCE,
     k: int = TOP,
@@ -96,7 +94,7 @@ def rules_of(
 
 def rules_kept(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     taxonomy: Taxonomy | None = None,
     sensitive: Iterable[str] = (),
@@ -147,27 +145,23 @@ def rules_kept(
         raise NotApplicable("no rule of the original has this confidence")
     tree = None if taxonomy is None else tree_for(taxonomy, original, sensitive)
     shown = release.shown_classes(original, tree)
-    holders = Holders(shown.table)
-    least = Fraction(str(confidence))
-    stated = exact = 0
-    for rule in rules:
-        if _is_stated(rule, shown, holders, original, least):
-            stated += 1
-            items = (*rule.antecedent, rule.consequent)
-            exact += all(shown.exact[original.vocabulary.number(item)] for item in items)
-    return RulesKept(value=stated / len(rules), exact=exact / len(rules), rules=len(rules))
-
-
-def _is_stated(
-    rule: Rule, shown: ShownClasses, holders: Holders, original: TransactionTable, least: Fraction
-) -> bool:
     number = original.vocabulary.number
-    terms = [shown.names[number(item)] for item in (*rule.antecedent, rule.consequent)]
-    known = [term for term in terms if term is not None]
-    if len(known) < len(terms) or known[-1] in known[:-1]:
-        return False
-    both = holders.support(list(dict.fromkeys(known)))
-    most = len(shown.table)
-    if shown.complete:
-        most = holders.support(list(dict.fromkeys(known[:-1])))
-    return most > 0 and both >= least * most
+    general = {}
+    for place, rule in enumerate(rules):
+        terms = [shown.names[number(item)] for item in (*rule.antecedent, rule.consequent)]
+        known = [term for term in terms if term is not None]
+        if len(known) == len(terms) and known[-1] not in known[:-1]:
+            general[place] = tuple(dict.fromkeys(known))
+    whole, antecedents = list(general.values()), [known[:-1] for known in general.values()]
+    counts = shown.table.itemset_supports([*whole, *antecedents]).tolist()
+    least = Fraction(str(confidence))
+    stated = []
+    for place, both, most in zip(general, counts, counts[len(whole) :], strict=False):
+        greatest = most if shown.complete else shown.table.n_records
+        if greatest > 0 and both >= least * greatest:
+            stated.append(rules[place])
+    exact = sum(
+        all(shown.exact[number(item)] for item in (*rule.antecedent, rule.consequent))
+        for rule in stated
+    )
+    return RulesKept(value=len(stated) / len(rules), exact=exact / len(rules), rules=len(rules))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from setveil.core.errors import NotApplicable
 from setveil.measure import generalization as of
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Key, Release
-    from setveil.release.disassociated import DisassociatedRelease
     from setveil.release.grouped import GroupedRelease
     from setveil.release.perturbed import PerturbedRelease
 
 
 def measure_all(
     release: Release,
-    original: TransactionTable,
+    original: Records,
     *,
     key: Key | None = None,
     taxonomy: Taxonomy | None = None,
@@ -109,20 +109,21 @@ def measure_all(
     with suppress(NotApplicable):
         rules = rules_kept(release, original, taxonomy=tree)
         figures |= {"rules_kept": rules.value, "rules_exact": rules.exact}
-    # Each form adds what only it has.
+    # Each form adds what only it has. What is not in parts is compared with a table that is here.
+    here = cast("TransactionTable", original)
     with suppress(NotApplicable):
-        sets = release.as_sets()
+        release.as_sets()
         figures |= {
-            "ul": _or_none(lambda: ul(sets, original)),
-            "ul_log2": _or_none(lambda: ul_log2(sets, original)),
+            "ul": _or_none(lambda: ul(release, original)),
+            "ul_log2": _or_none(lambda: ul_log2(release, original)),
         }
     with suppress(NotApplicable):
-        chunks = release.as_chunks()
-        figures |= _of_disassociated(chunks, original, key=key, tree=tree, rng=worlds, k=k)
+        release.chunk_terms()
+        figures |= _of_disassociated(release, original, key=key, tree=tree, rng=worlds, k=k)
     with suppress(NotApplicable):
-        figures |= _of_groups(release.as_groups(), original, rng=worlds)
+        figures |= _of_groups(release.as_groups(), here, rng=worlds)
     with suppress(NotApplicable):
-        figures |= _of_perturbed(release.as_randomized(), original, key=key, tree=tree)
+        figures |= _of_perturbed(release.as_randomized(), here, key=key, tree=tree)
     return figures
 
 
@@ -151,8 +152,8 @@ def _of_perturbed(
 
 
 def _of_disassociated(
-    release: DisassociatedRelease,
-    original: TransactionTable,
+    release: Release,
+    original: Records,
     *,
     key: Key | None,
     tree: Taxonomy | None,
@@ -160,20 +161,22 @@ def _of_disassociated(
     k: int | None,
 ) -> dict[str, float | None]:
     """Return the measures that are about chunks, and what only the key tells."""
+    here = cast("TransactionTable", original)
     figures: dict[str, float | None] = {
         "tkd_a": _or_none(lambda: certain_itemset_loss(release, original)),
         "tkd_ml2": None,
         "re": _or_none(lambda: pair_support_error(release, original, rng=rng)),
         "tlost": None if k is None else _or_none(lambda: terms_lost(release, original, k=k)),
-        "certain_links": _or_none(lambda: linked_share(release, original, key=key)),
+        "certain_links": _or_none(lambda: linked_share(release, here, key=key)),
     }
     if tree is not None:
         figures["tkd_ml2"] = _or_none(
-            lambda: multilevel_itemset_loss(release, original, taxonomy=tree, rng=rng)
+            lambda: multilevel_itemset_loss(release, here, taxonomy=tree, rng=rng)
         )
-    if key is not None and len(original.items):
+    occurrences = int(original.occurrences().sum())
+    if key is not None and occurrences:
         # Nothing published tells how many records hold a term of a term chunk.
-        figures["items_suppressed"] = len(key.removed) / len(original.items)
+        figures["items_suppressed"] = len(key.removed) / occurrences
     return figures
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from setveil.attack.linkage.linkage import Linkage, Targets
-from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets, offsets_of
+from setveil.core.arrays import Int32Array, Int64Array, distinct_in_rows, kept_offsets
 from setveil.core.errors import InputError
 from setveil.core.params import check_values
+from setveil.core.records import Holders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from setveil.core.arrays import BoolArray
+    from setveil.core.records import Records, Rows
     from setveil.core.table import TransactionTable
 
 TRIES = 20
@@ -23,7 +26,7 @@ TRIES = 20
 
 
 def draw_targets(
-    table: TransactionTable,
+    table: Records,
     *,
     m: int = 2,
     knowledge: str = "random",
@@ -74,16 +77,23 @@ def draw_targets(
     {('gout', 'hiv')}
     """
     check_values(Linkage, m=m, knowledge=knowledge, sample=sample)
-    if not len(table):
+    if not table.n_records:
         raise InputError("nobody can be drawn from a table without records", fix="give some")
     rng = np.random.default_rng(0) if rng is None else rng
-    who = np.arange(len(table)) if among is None else np.asarray(among, dtype=np.int64)
+    who = np.arange(table.n_records) if among is None else np.asarray(among, dtype=np.int64)
     who = who[draw_people(len(who), sample, rng)]
-    holders = _Holders.of(table, hidden)
-    choose = chooser(knowledge, holders.supports, rng)
-    known = [choose(holders.row(record), m) for record in who.tolist()]
-    nobody = made_up(known, holders.together, rng, most=strangers)
     names = table.vocabulary
+    secret = [names.number(item) for item in hidden if item in names]
+    rows = table.rows_at(who.tolist())
+    choose = chooser(knowledge, table.supports(), rng)
+    known = [
+        choose(np.unique(row[~np.isin(row, secret)]), m)
+        for row in np.split(rows.items, rows.offsets[1:-1])
+    ]
+    pool = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *known]))
+    function = partial(Together.of, items=pool, width=max(table.n_items, 1))
+    held = table.fold(function, Together.merge, Together.nothing(pool))
+    nobody = made_up(known, held.together, rng, most=strangers)
     return Targets(
         records=tuple(who.tolist()),
         known=tuple(tuple(names[i] for i in items.tolist()) for items in known),
@@ -168,51 +178,76 @@ def chooser(
     return at_random if knowledge == "random" else by_support
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Holders:
-    """The distinct items of each record, and who holds each."""
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Which of some items are held together by anybody.
 
-    offsets: Int64Array
-    items: Int32Array
+    Exactly, where the records are here. What comes from elsewhere, or from several parts, only
+    knows which pairs are: an itemset of which all pairs are held counts as held.
+
+    Parameters
+    ----------
+    items
+        Their numbers, ascending.
+    rows
+        The records, for an exact answer; None where only pairs are known.
+    width
+        How many items there are at all.
+    pairs
+        For each two of the items whether somebody holds both; None where the records are here.
+    """
+
+    items: Int64Array
+    rows: Rows | None
     width: int
+    pairs: BoolArray | None
 
     @classmethod
-    def of(cls, table: TransactionTable, hidden: Iterable[str] = ()) -> _Holders:
-        offsets, items = distinct_in_rows(table.offsets, table.items)
-        names = table.vocabulary
-        numbers = [names.number(item) for item in hidden if item in names]
-        if numbers:
-            kept = ~np.isin(items, numbers)
-            offsets = kept_offsets(offsets, kept)
-            items = items[kept]
-        return cls(offsets=offsets, items=items, width=max(table.n_items, 1))
+    def of(cls, rows: Rows, items: Int64Array, width: int) -> Together:
+        """Look at some rows."""
+        return cls(items, rows, width, None)
 
-    def row(self, record: int) -> Int32Array:
-        return self.items[self.offsets[record] : self.offsets[record + 1]]
+    @classmethod
+    def nothing(cls, items: Int64Array) -> Together:
+        """Return that no two of some items are held together."""
+        return cls(items, None, 0, np.zeros((len(items), len(items)), dtype=bool))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Take along the pairs only: records stay where they are."""
+        return Together, (self.items, None, 0, self.all_pairs())
+
+    def merge(self, other: Together) -> Together:
+        """Return what both know."""
+        return Together(self.items, None, 0, self.all_pairs() | other.all_pairs())
+
+    def all_pairs(self) -> BoolArray:
+        """Return for each two of the items whether somebody holds both."""
+        if self.pairs is not None:
+            return self.pairs
+        from setveil.kernels.rows import row_pairs
+
+        assert self.rows is not None, "either records or pairs are known"
+        place = np.full(self.width, -1, dtype=np.int32)
+        place[self.items] = np.arange(len(self.items))
+        at = place[self.rows.items]
+        offsets, at = distinct_in_rows(kept_offsets(self.rows.offsets, at >= 0), at[at >= 0])
+        n = max(len(self.items), 1)
+        found = np.unique(row_pairs(offsets, at, n))
+        held = np.eye(len(self.items), dtype=bool)
+        held[found // n, found % n] = True
+        return held | held.T
 
     @cached_property
-    def supports(self) -> Int64Array:
-        return np.bincount(self.items, minlength=self.width)
-
-    @cached_property
-    def _keys(self) -> Int64Array:
-        """Item and record in one number, ascending."""
-        record = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        return np.sort(self.items.astype(np.int64) * len(self.offsets) + record)
-
-    @cached_property
-    def _starts(self) -> Int64Array:
-        return offsets_of(self.supports)
+    def _holders(self) -> Holders:
+        assert self.rows is not None, "asked where the records are here"
+        return Holders(self.rows, self.width)
 
     def together(self, items: Int64Array) -> bool:
-        """Tell whether any record holds all of these items."""
-        first, *others = items[np.argsort(self.supports[items], kind="stable")].tolist()
-        records = self._keys[self._starts[first] : self._starts[first + 1]] % len(self.offsets)
-        for item in others:
-            wanted = records + item * len(self.offsets)
-            places = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-            records = records[self._keys[places] == wanted]
-        return bool(len(records))
+        """Tell whether somebody holds all of some items, or may."""
+        if self.pairs is None:
+            return self._holders.support(items.tolist()) > 0
+        at = np.searchsorted(self.items, items)
+        return bool(self.pairs[np.ix_(at, at)].all())
 
 
 def made_up(

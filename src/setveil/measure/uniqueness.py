@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
+from functools import partial, reduce
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.core.arrays import Int64Array, offsets_of
+from setveil.core.arrays import distinct_in_rows
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.interval import Rate
+from setveil.core.records import Rows, add_lengths, count_lengths
 
 if TYPE_CHECKING:
-    from setveil.core.table import TransactionTable
+    from setveil.core.arrays import Int64Array
+    from setveil.core.records import Records, Shared
 
 # Counting this many itemsets takes half a second and 200 MB; above, we sample.
 COUNTABLE = 2_000_000
+DISTRIBUTED = 100 * COUNTABLE
+"""How many are counted where records lie on many machines; so many groups share them."""
 
 
 def uniqueness(
-    table: TransactionTable,
+    table: Records,
     m: int,
     *,
     samples: int = 1000,
     rng: np.random.Generator | None = None,
-    countable: int = COUNTABLE,
+    countable: int | None = None,
 ) -> Rate:
     """Return the share of records that `m` known items single out.
 
@@ -51,7 +55,8 @@ def uniqueness(
     rng
         Draws them; by default a fixed generator, so that the same table gives the same answer.
     countable
-        Greatest number of itemsets to count.
+        Greatest number of itemsets to count: by default two million here, a hundred times as many
+        where the records are distributed.
 
     Returns
     -------
@@ -71,161 +76,125 @@ def uniqueness(
         raise ParameterError(f"m is {m}", fix="use at least one known item")
     if samples < 1:
         raise ParameterError(f"samples is {samples}", fix="draw at least one")
-    if len(table) == 0:
+    n = table.n_records
+    if not n:
         raise InputError("no record can be unique in an empty table", fix="give at least one")
-    records = Records.of(table)
+    sets = table.parts.map(_distinct)
+    if countable is None:
+        countable = COUNTABLE if sets.room is None else DISTRIBUTED
+    lengths = sets.fold(count_lengths, add_lengths, np.zeros(1, dtype=np.int64))
+    lone_empty = int(n == 1 and lengths[0] == 1)
     if m == 1:
-        return Rate.counted(_by_one_item(records))
-    sizes = records.known_sizes(m)
-    todo = sum(records.number_of_itemsets(size) for size in sizes)
-    if todo <= countable and records.width**m < 2**63:
-        return Rate.counted(_counted(records, m, sizes))
-    generator = rng if rng is not None else np.random.default_rng(0)
-    return Rate.sampled(_hits(records, m, samples, generator), samples)
+        function = partial(_lone_items, supports=table.share(table.supports()))
+        hits = sets.fold(function, add_lengths, np.zeros(1, dtype=np.int64))
+        return Rate.counted(float((_mean_over_choices(hits, 1) + lone_empty) / n))
+    # Known are `m` items, or all of a shorter record.
+    sizes = [*(np.flatnonzero(lengths[1:m]) + 1).tolist(), m]
+    width = max(len(table.vocabulary), 1)
+    todo = sum(
+        math.comb(length, size) * count
+        for size in sizes
+        for length, count in enumerate(lengths.tolist())
+    )
+    if todo <= countable and width**m < 2**63:
+        groups = 1 if sets.room is None else 1 + todo // COUNTABLE
+        total = Fraction(lone_empty)
+        for size in sizes:
+            split = partial(_split, size=size, width=width, groups=groups)
+            hits = reduce(
+                add_lengths, sets.regroup(split, _single_by_length), np.zeros(1, dtype=np.int64)
+            )
+            asked = np.arange(len(hits)) >= m if size == m else np.arange(len(hits)) == size
+            total += _mean_over_choices(np.where(asked, hits, 0), size)
+        return Rate.counted(float(total / n))
+    return Rate.sampled(_hits(table, m, samples, rng or np.random.default_rng(0)), samples)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Records:
-    """Distinct items of each record, and where each item occurs (`holders`, by item).
+def _distinct(rows: Rows) -> Rows:
+    return Rows(*distinct_in_rows(rows.offsets, rows.items))
 
-    >>> records = Records(offsets=np.array([0, 2]), items=np.array([1, 2]), width=3)
-    >>> [array.tolist() for array in records.itemsets(2)]
-    [[0], [7]]
+
+def _lone_items(rows: Rows, supports: Shared[Int64Array]) -> Int64Array:
+    """Return how many places hold an item of nobody else, by the length of their record."""
+    lengths = np.diff(rows.offsets)
+    return np.bincount(np.repeat(lengths, lengths)[supports.value[rows.items] == 1], minlength=1)
+
+
+def _mean_over_choices(hits: Int64Array, size: int) -> Fraction:
+    """Return the sum over records of the share of their itemsets that are single.
+
+    `hits` counts the single itemsets by the length of their record, so that the sum is exact.
     """
-
-    offsets: Int64Array
-    items: Int64Array
-    width: int
-
-    @classmethod
-    def of(cls, table: TransactionTable) -> Records:
-        """Take the distinct items of a table."""
-        items = table.items.astype(np.int64)
-        offsets = table.offsets
-        if table.is_bag:
-            rows = np.repeat(np.arange(len(table)), table.lengths)
-            keep = np.ones(len(items), dtype=bool)
-            keep[1:] = (items[1:] != items[:-1]) | (rows[1:] != rows[:-1])
-            items = items[keep]
-            offsets = offsets_of(np.bincount(rows[keep], minlength=len(table)))
-        return cls(offsets=offsets, items=items, width=max(table.n_items, 1))
-
-    @cached_property
-    def lengths(self) -> Int64Array:
-        """Number of distinct items of each record."""
-        return np.diff(self.offsets)
-
-    @cached_property
-    def rows(self) -> Int64Array:
-        """The record of each place."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-    @cached_property
-    def keys(self) -> Int64Array:
-        """Record and item in one number, ascending: a binary search tells who holds what."""
-        return self.rows * self.width + self.items
-
-    @cached_property
-    def supports(self) -> Int64Array:
-        """For each item how many records hold it."""
-        return np.bincount(self.items, minlength=self.width)
-
-    @cached_property
-    def holder_offsets(self) -> Int64Array:
-        """Where each item's holders begin."""
-        return offsets_of(self.supports)
-
-    @cached_property
-    def holders(self) -> Int64Array:
-        """The records that hold each item, item after item."""
-        return self.rows[np.argsort(self.items, kind="stable")]
-
-    def known_sizes(self, m: int) -> list[int]:
-        """Return how many items may be known: `m`, or all of a shorter record."""
-        shorter = self.lengths[(self.lengths > 0) & (self.lengths < m)]
-        return [*np.unique(shorter).tolist(), m]
-
-    def number_of_itemsets(self, size: int) -> int:
-        """Return how many itemsets of a size the records hold, repeated for each."""
-        lengths, records = np.unique(self.lengths, return_counts=True)
-        pairs = zip(lengths.tolist(), records.tolist(), strict=True)
-        return sum(math.comb(length, size) * count for length, count in pairs)
-
-    def itemsets(self, size: int) -> tuple[Int64Array, Int64Array]:
-        """Return all itemsets of a size, as (record, key), repeated for each record."""
-        owners: list[Int64Array] = []
-        keys: list[Int64Array] = []
-        powers = self.width ** np.arange(size)
-        for length in np.unique(self.lengths[self.lengths >= size]).tolist():
-            records = np.flatnonzero(self.lengths == length)
-            rows = self.items[self.offsets[records, None] + np.arange(length)]
-            choices = np.array(list(combinations(range(length), size)))
-            keys.append((rows[:, choices] @ powers).ravel())
-            owners.append(np.repeat(records, len(choices)))
-        if not keys:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        return np.concatenate(owners), np.concatenate(keys)
-
-    def is_single(self, known: Int64Array) -> bool:
-        """Tell whether at most one record holds all of the `known` items.
-
-        Walks the holders of the rarest one in steps of doubling size: where many records match,
-        the second is found at once; where few do, the list is short.
-        """
-        if len(known) == 0:
-            return len(self.lengths) == 1
-        known = known[np.argsort(self.supports[known], kind="stable")]
-        start, end = self.holder_offsets[known[0]], self.holder_offsets[known[0] + 1]
-        found, step = 0, 32
-        while start < end and found < 2:
-            records = self.holders[start : min(start + step, end)]
-            for item in known[1:].tolist():
-                wanted = records * self.width + item
-                places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-                records = records[self.keys[places] == wanted]
-            found += len(records)
-            start += step
-            step *= 2
-        return found < 2
+    return sum(
+        (
+            Fraction(count, math.comb(length, size))
+            for length, count in enumerate(hits.tolist())
+            if count
+        ),
+        Fraction(),
+    )
 
 
-def _by_one_item(records: Records) -> float:
-    """Return the rate for one known item: the mean share of items that nobody else holds."""
-    n = len(records.lengths)
-    single = records.supports[records.items] == 1
-    hits = np.bincount(records.rows[single], minlength=n)
-    return (float((hits / np.maximum(records.lengths, 1)).sum()) + _lone_empty(records)) / n
+def itemsets_of(rows: Rows, size: int, width: int) -> tuple[Int64Array, Int64Array]:
+    """Return all itemsets of a size of some sets of items, one number each, repeated for each row.
+
+    With each comes the length of its row.
+
+    >>> rows = Rows(np.array([0, 2]), np.array([1, 2]))
+    >>> [array.tolist() for array in itemsets_of(rows, 2, 3)]
+    [[7], [2]]
+    """
+    lengths = np.diff(rows.offsets)
+    powers = width ** np.arange(size)
+    keys, owners = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for length in np.unique(lengths[lengths >= size]).tolist():
+        records = np.flatnonzero(lengths == length)
+        items = rows.items[rows.offsets[records, None] + np.arange(length)].astype(np.int64)
+        choices = np.array(list(combinations(range(length), size)))
+        keys.append((items[:, choices] @ powers).ravel())
+        owners.append(np.full(len(keys[-1]), length))
+    return np.concatenate(keys), np.concatenate(owners)
 
 
-def _lone_empty(records: Records) -> int:
-    """Return 1 if the table is a single empty record, of which everybody knows everything."""
-    return int(len(records.lengths) == 1 and records.lengths[0] == 0)
+def _split(
+    rows: Rows, size: int, width: int, groups: int
+) -> list[tuple[int, tuple[Int64Array, Int64Array]]]:
+    """Return the itemsets of some rows in groups, equal ones in the same."""
+    keys, lengths = itemsets_of(rows, size, width)
+    if groups == 1:
+        return [(0, (keys, lengths))]
+    group = keys % groups
+    order = np.argsort(group, kind="stable")
+    cuts = np.searchsorted(group[order], np.arange(1, groups))
+    pieces = zip(np.split(keys[order], cuts), np.split(lengths[order], cuts), strict=True)
+    return [(number, piece) for number, piece in enumerate(pieces) if len(piece[0])]
 
 
-def _counted(records: Records, m: int, sizes: list[int]) -> float:
-    """Return the rate from all itemsets: sorted, those that differ from both neighbours."""
-    n, lengths = len(records.lengths), records.lengths
-    total = float(_lone_empty(records))
-    for size in sizes:
-        owners, keys = records.itemsets(size)
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        differs = keys[1:] != keys[:-1]
-        single = np.ones(len(keys), dtype=bool)
-        single[1:] &= differs
-        single[:-1] &= differs
-        hits = np.bincount(owners[order][single], minlength=n)
-        asked = lengths >= m if size == m else lengths == size
-        choices = np.array([math.comb(length, size) for length in lengths[asked].tolist()])
-        total += float((hits[asked] / choices).sum())
-    return total / n
+def _single_by_length(number: int, pieces: list[tuple[Int64Array, Int64Array]]) -> Int64Array:
+    """Return how many itemsets stand in one row only, by the length of that row.
+
+    >>> piece = (np.array([5, 7, 5]), np.array([2, 3, 3]))
+    >>> _single_by_length(0, [piece]).nonzero()[0].tolist()
+    [3]
+    """
+    keys, lengths = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
+    order = np.argsort(keys, kind="stable")
+    differs = keys[order][1:] != keys[order][:-1]
+    single = np.ones(len(keys), dtype=bool)
+    single[1:] &= differs
+    single[:-1] &= differs
+    return np.bincount(lengths[order][single], minlength=1)
 
 
-def _hits(records: Records, m: int, samples: int, rng: np.random.Generator) -> int:
+def _hits(table: Records, m: int, samples: int, rng: np.random.Generator) -> int:
     """Return how many of the drawn (record, known items) pairs are single."""
-    hits = 0
-    for record in rng.integers(len(records.lengths), size=samples).tolist():
-        row = records.items[records.offsets[record] : records.offsets[record + 1]]
-        known = rng.choice(row, m, replace=False) if len(row) > m else row
-        hits += records.is_single(known)
-    return hits
+    drawn = rng.integers(table.n_records, size=samples).tolist()
+    rows = table.rows_at(drawn)
+    known = []
+    for row in np.split(rows.items, rows.offsets[1:-1]):
+        own = np.unique(row)
+        chosen = rng.choice(own, m, replace=False) if len(own) > m else own
+        known.append(tuple(table.vocabulary[i] for i in sorted(chosen.tolist())))
+    asked = list(dict.fromkeys(known))
+    supports = dict(zip(asked, table.itemset_supports(asked).tolist(), strict=True))
+    return sum(supports[each] < 2 for each in known)

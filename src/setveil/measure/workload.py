@@ -10,7 +10,7 @@ import numpy as np
 from setveil.core.errors import InputError, NotApplicable
 from setveil.core.spelling import nearest
 from setveil.core.untrusted import LIST_LIMIT, parse_json, read_file
-from setveil.measure.queries import Holders, query_error
+from setveil.measure.queries import query_error
 
 if TYPE_CHECKING:
     import os
@@ -196,11 +196,9 @@ def workload_error(
     [['fever'], 2, 1.5, 0, 3, 0.25]
     [['gout'], 1, 1.0, 1, 1, 0.0]
     """
-    holders = Holders(table)
+    asked = [tuple(dict.fromkeys(query)) for query in queries]
     answers = []
-    for query in queries:
-        items = tuple(dict.fromkeys(query))
-        records = holders.support(items)
+    for items, records in zip(asked, table.itemset_supports(asked).tolist(), strict=True):
         estimate = _estimate(release, items, taxonomy)
         low, high = _bounds(release, items, taxonomy)
         error = None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from inspect import getattr_static
-from operator import le
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.core.notebook import ROWS, ShowsRecords, html_of_records
+from setveil.core.records import Whole
 from setveil.core.table import TransactionTable, frozen
 from setveil.release.account import Content, Occurrences
 from setveil.release.data_file import decode, long_frame
@@ -21,14 +21,16 @@ from setveil.release.export import export_rows
 from setveil.release.views import CertainItems, rows_of_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
 
-    from setveil.core.arrays import Int32Array, Int64Array
+    from setveil.core.arrays import FloatArray, Int32Array, Int64Array
+    from setveil.core.records import Parts, Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.guarantee.base import Guarantee
     from setveil.release.account import Account, ChangedTerms
+    from setveil.release.chunk_worlds import ChunkCertainty
     from setveil.release.data_file import LabelledRows
     from setveil.release.disassociated import DisassociatedRelease
     from setveil.release.encoded import EncodedRelease
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from setveil.release.grouped import GroupedRelease
     from setveil.release.perturbed import PerturbedRelease
     from setveil.release.set_generalized import SetGeneralizedRelease
-    from setveil.release.views import Images, PublishedRows, ShownClasses
+    from setveil.release.views import Images, LabelCounts, PublishedRows, ShownClasses
+
+Form = TypeVar("Form", bound="Release")
 
 MANY = 6
 """Known items beyond which records are weighed one by one: the time of a count grows with 2^m."""
@@ -163,6 +167,21 @@ def rebuild(form: str, rows: LabelledRows, structure: Mapping[str, Any]) -> Rele
     return form_named(form).rebuild(rows, structure)
 
 
+class Part(NamedTuple):
+    """Some records of a release as a release of the same form.
+
+    Parameters
+    ----------
+    release
+        The records, beside everything that the whole release publishes.
+    numbers
+        For each of them its number in the whole release.
+    """
+
+    release: Release
+    numbers: Int64Array
+
+
 class Release(ShowsRecords):
     """A published form. Every form answers the same questions: nobody asks which one it is.
 
@@ -180,6 +199,9 @@ class Release(ShowsRecords):
     """Whether itemsets are counted in a random original: what is certain would say too little."""
     shows_lengths: ClassVar[bool] = True
     """Whether no record is published longer than it was; if not, there are as many records."""
+
+    says_by_records: ClassVar[bool] = False
+    """Whether a record says what it says beside any others, so that some are a part."""
 
     def __init_subclass__(cls) -> None:
         can_be_stored = getattr_static(cls, "rebuild") is not vars(Release)["rebuild"]
@@ -224,16 +246,24 @@ class Release(ShowsRecords):
         """Tell whether `original`, lined up by `key`, could have given this release."""
         raise self.lacks("cannot be compared with an original")
 
-    def may_come_from(self, original: TransactionTable) -> bool:
+    def may_come_from(self, original: Records) -> bool:
         """Tell whether the sizes alone do not rule out that `original` gave this release.
 
-        Where no record is published longer than it was, neither is the i-th longest one.
+        Where no record is published longer than it was, of no length are there more than there
+        were.
         """
         if not self.shows_lengths:
-            return len(self) == len(original)
-        here = sorted((len(row) for row in self.to_rows()), reverse=True)
-        there = sorted(original.lengths.tolist(), reverse=True)
-        return len(here) <= len(there) and all(map(le, here, there))
+            return len(self) == original.n_records
+        here, there = self.length_counts(), original.length_counts()
+        longest = max(len(here), len(there))
+        here, there = (np.pad(each, (0, longest - len(each))) for each in (here, there))
+        return bool(np.all(here[::-1].cumsum() <= there[::-1].cumsum()))
+
+    def expected_supports(
+        self, itemsets: Sequence[Sequence[str]], taxonomy: Taxonomy | None = None
+    ) -> FloatArray:
+        """Return :meth:`expected_support` of each of some itemsets."""
+        return np.array([self.expected_support(itemset, taxonomy) for itemset in itemsets])
 
     def item_chance(
         self, item: str, known: Iterable[str] = (), taxonomy: Taxonomy | None = None
@@ -266,6 +296,20 @@ class Release(ShowsRecords):
         if total <= 0:
             return UNKNOWN
         return float(candidates.weights @ chances[candidates.records] / total)
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def in_parts(self) -> Parts[Part]:
+        """Return the parts of the release: here there is one."""
+        return Whole(Part(self, np.arange(len(self))))
+
+    def with_records(self, offsets: Int64Array, items: Int32Array) -> Self:
+        """Return other records over what this release publishes, as a part of it.
+
+        Record `j` holds the labels ``items[offsets[j]:offsets[j + 1]]`` of :meth:`data_rows`,
+        ascending. The records need no order, and nothing is checked.
+        """
+        raise self.lacks("is not cut into parts", fix="use --engine local")
 
     # --- the records in one shape ---------------------------------------------------------------
 
@@ -317,26 +361,40 @@ class Release(ShowsRecords):
         """Return how many people the records are about."""
         return len(self)
 
+    def length_counts(self) -> Int64Array:
+        """Return how many records publish 0, 1, 2 and so on items."""
+        return np.bincount([len(row) for row in self.to_rows()], minlength=1)
+
     # --- what became of the items ---------------------------------------------------------------
 
     def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+        self,
+        original: Records,
+        key: Key | None = None,
+        taxonomy: Taxonomy | None = None,
+        *,
+        whole: Release | None = None,
     ) -> Images:
         """Return the images of all original occurrences.
 
         Where items may have been left out of any record, every published node stands for exactly
         one item. Where no published node lies above another, the taxonomy tells each item's image.
-        Elsewhere only `key` and `taxonomy` together tell how many items share a node.
+        Elsewhere only `key` and `taxonomy` together tell how many items share a node. `whole` is
+        the release that counts, if it is in parts and this one shows just what is published.
         """
         raise self.lacks("has no images of items")
+
+    def items_below_labels(
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy
+    ) -> Int64Array:
+        """Return how many original items, by `key`, lie below each label where it is published."""
+        raise self.lacks("has no taxonomy nodes")
 
     def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
         """Return what is certain of whoever stands behind each record."""
         return CertainItems.of_rows(self.published_rows())
 
-    def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> TransactionTable:
+    def certain_table(self, original: Records, taxonomy: Taxonomy | None = None) -> Records:
         """Return the records with the original items that they hold for certain, by name.
 
         The support of an itemset in it is the lower end of its support bounds; for a disassociated
@@ -344,9 +402,7 @@ class Release(ShowsRecords):
         """
         raise NotApplicable(f"what a release of the form {self.form!r} makes certain is not known")
 
-    def shown_classes(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> ShownClasses:
+    def shown_classes(self, original: Records, taxonomy: Taxonomy | None = None) -> ShownClasses:
         """Return the records over the highest published nodes, which stand for classes of items.
 
         A record shows a class when it publishes its node or one below: then it certainly holds an
@@ -354,11 +410,11 @@ class Release(ShowsRecords):
         """
         raise self.lacks("shows no classes of items")
 
-    def leaves_published(self) -> Int64Array:
-        """Return for each published item of each record how many leaves it may stand for."""
+    def label_counts(self) -> LabelCounts:
+        """Return how often each label is published, and how many leaves it may stand for."""
         raise self.lacks("has no taxonomy nodes")
 
-    def leaves_in_all(self, original: TransactionTable) -> int:
+    def leaves_in_all(self, original: Records) -> int:
         """Return how many leaves a published item could stand for at most."""
         raise self.lacks("has no taxonomy nodes")
 
@@ -465,6 +521,14 @@ class Release(ShowsRecords):
         """Return the release as one of chunks."""
         raise self.lacks("has no chunks", fix="ask this of releases that disassociate wrote")
 
+    def chunk_terms(self) -> frozenset[str]:
+        """Return the terms that stand in some chunk, not only in term chunks."""
+        return self.as_chunks().chunk_terms()
+
+    def certainty(self) -> ChunkCertainty:
+        """Return what known items imply about others, over all chunks."""
+        return self.as_chunks().certainty()
+
     def as_groups(self) -> GroupedRelease:
         """Return the release as one of groups."""
         raise self.lacks(
@@ -479,6 +543,24 @@ class Release(ShowsRecords):
     def lacks(self, what: str, fix: str = "") -> NotApplicable:
         """Return the error that says what this form has not, or does not say."""
         return NotApplicable(f"a release of the form {self.form!r} {what}", fix=fix)
+
+
+def unchecked_copy(release: Form, *, keep: Iterable[str] = (), **changed: Any) -> Form:
+    """Return a release with other values of some fields; nothing is checked.
+
+    Parameters
+    ----------
+    release
+        Any form that is a dataclass.
+    keep
+        Cached properties that stay as they are: what does not depend on the changed fields.
+    changed
+        The other values.
+    """
+    names = [each.name for each in fields(release) if each.name not in changed]  # type: ignore[arg-type]
+    copy = object.__new__(type(release))
+    copy.__dict__.update({name: getattr(release, name) for name in (*names, *keep)}, **changed)
+    return copy
 
 
 def fits_key(release: Release, original: TransactionTable, key: Key) -> bool:

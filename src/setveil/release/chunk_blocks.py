@@ -163,6 +163,19 @@ def release_of_blocks(columns: Mapping[str, Lists], names: Sequence[str]) -> Dis
     return DisassociatedRelease(vocabulary=vocabulary, **fields)
 
 
+def part_of_blocks(columns: Mapping[str, Lists], vocabulary: Vocabulary) -> DisassociatedRelease:
+    """Return blocks as a part of a release: in the order given, over all its names.
+
+    Nothing is checked; items of the vocabulary need not occur.
+    """
+    part = object.__new__(DisassociatedRelease)
+    for name, values in join_blocks(columns).items():
+        kind = np.int32 if name in NAMED else np.int64
+        object.__setattr__(part, name, np.asarray(values, dtype=kind))
+    object.__setattr__(part, "vocabulary", vocabulary)
+    return part
+
+
 def canonical_blocks(columns: Mapping[str, Lists]) -> Int64Array:
     """Return the order of blocks in which a release of them all lists their clusters."""
     return _block_order(columns["sizes"].offsets, join_blocks(columns))

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.chunk_worlds import ChunkCertainty
     from setveil.release.views import PublishedRows
@@ -117,15 +118,13 @@ terms
 
     def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
         """Return what known items imply: by itself no record shows anything."""
-        from setveil.release.chunk_worlds import ChunkCertainty
-
         nothing = CertainItems.nothing(len(self))
         return _CertainInChunks(
-            offsets=nothing.offsets, items=nothing.items, names=(), chunks=ChunkCertainty(self)
+            offsets=nothing.offsets, items=nothing.items, names=(), chunks=self.certainty()
         )
 
     def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+        self, original: Records, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Return the sub-records, then each term of a term chunk in a row of its own."""
         return self._pieces
@@ -148,6 +147,16 @@ terms
     def as_chunks(self) -> DisassociatedRelease:
         """Return the release itself."""
         return self
+
+    def chunk_terms(self) -> frozenset[str]:
+        """Return the terms that stand in some chunk, not only in term chunks."""
+        return frozenset(self.vocabulary[i] for i in np.unique(self.items).tolist())
+
+    def certainty(self) -> ChunkCertainty:
+        """Return what known items imply about others, over all chunks."""
+        from setveil.release.chunk_worlds import ChunkCertainty
+
+        return ChunkCertainty(self)
 
     # --- the four verbs -----------------------------------------------------------------------
 

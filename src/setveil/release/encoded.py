@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.data_file import LabelledRows
     from setveil.release.views import PublishedRows, ShownClasses
@@ -125,9 +126,7 @@ class EncodedRelease(ReadableRows):
 
         return image
 
-    def shown_classes(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> ShownClasses:
+    def shown_classes(self, original: Records, taxonomy: Taxonomy | None = None) -> ShownClasses:
         """Return the records without tags, each item a class of its own."""
         return self.legible.shown_classes(original, taxonomy)
 

@@ -32,7 +32,7 @@ from setveil.release.account import (
     climb_to,
     count_emptied,
 )
-from setveil.release.base import Bounds, Key, Matches, Release, fits_key
+from setveil.release.base import Bounds, Key, Matches, Release, fits_key, unchecked_copy
 from setveil.release.data_file import LabelledRows, long_frame
 from setveil.release.export import (
     Export,
@@ -44,10 +44,12 @@ from setveil.release.manifest import NODE, describe_tree, rebuild_tree
 from setveil.release.views import (
     CertainItems,
     Images,
+    LabelCounts,
     PublishedRows,
     ShownClasses,
     TreeItems,
     find_ambiguity,
+    sums_at,
 )
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
 
 
@@ -108,6 +111,7 @@ class GeneralizedRelease(Release):
     form: ClassVar[str] = "generalized"
     generalizes: ClassVar[bool] = True
     needs_taxonomy: ClassVar[bool] = True
+    says_by_records: ClassVar[bool] = True
 
     tree: Taxonomy
     offsets: Int64Array
@@ -149,7 +153,7 @@ class GeneralizedRelease(Release):
     def _check_whole(self, fix: str) -> None:
         if not self.hides:
             raise ParameterError("a release that hides nothing cannot hide it everywhere", fix=fix)
-        used = occurring(self.nodes)
+        used = self.used
         for v in used[:-1][self.tree.ends[used[:-1]] > used[1:]].tolist():
             raise ParameterError(
                 f"the published node {self.tree.names[v]!r} lies above another one", fix=fix
@@ -204,7 +208,7 @@ class GeneralizedRelease(Release):
         weights = np.ones(len(rows))
         for way in self._ways(known_items, taxonomy):
             covered = rows.covered(way)
-            if self.whole and not covered.any():
+            if self.whole and not np.isin(way, self.used).any():
                 continue
             elsewhere = 1 / self.tree.n_leaves if self.hides and not self.whole else 0.0
             weights *= np.where(covered, 1 - rows.absent([way]), elsewhere)
@@ -227,7 +231,7 @@ class GeneralizedRelease(Release):
         for way in self._ways(itemset, taxonomy):
             certain &= rows.absent([way]) == 0
             covered = rows.covered(way)
-            if not self.hides or (self.whole and covered.any()):
+            if not self.hides or (self.whole and np.isin(way, self.used).any()):
                 possible &= covered
         low, high = (int(rows.copies[held].sum()) for held in (certain, possible))
         return Bounds(low=low, high=high)
@@ -397,19 +401,22 @@ class GeneralizedRelease(Release):
     # --- what became of the items ---------------------------------------------------------------
 
     def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+        self,
+        original: Records,
+        key: Key | None = None,
+        taxonomy: Taxonomy | None = None,
+        *,
+        whole: Release | None = None,
     ) -> Images:
         """Return the images of all original occurrences; see :meth:`Release.images`."""
-        width, total = len(self.tree), len(original.items)
+        whole = self if whole is None else whole
+        held = original.occurrences()
         if self.hides and not self.whole:
-            counts = np.bincount(self.nodes, minlength=width)
-        elif taxonomy is not None and len(self) == len(original) and self.is_antichain:
-            image = self.tops(original, taxonomy)[original.items]
-            counts = np.bincount(image[image >= 0], minlength=width)
+            counts = whole.label_counts().occurrences
+        elif taxonomy is not None and len(whole) == original.n_records and self.is_antichain:
+            counts = sums_at(self.tops(original, taxonomy), held, len(self.tree))
         elif taxonomy is not None and key is not None:
-            below, _ = self.items_below(original, key, taxonomy)
-            counts = np.zeros(width, dtype=np.int64)
-            np.add.at(counts, self.nodes, below)
+            counts = whole.items_below_labels(original, key, taxonomy)  # type: ignore[arg-type]
         else:
             raise NotApplicable(
                 "several items may share a published node, so the loss needs to know whose it is",
@@ -418,9 +425,16 @@ class GeneralizedRelease(Release):
         return Images(
             leaves=self.tree.leaves,
             occurrences=counts,
-            lost=total - int(counts.sum()),
+            lost=int(held.sum() - counts.sum()),
             n_leaves=self.tree.n_leaves,
         )
+
+    def items_below_labels(
+        self, original: TransactionTable, key: Key, taxonomy: Taxonomy
+    ) -> Int64Array:
+        """Return how many original items lie below each node in the records that publish it."""
+        below, _ = self.items_below(original, key, taxonomy)
+        return sums_at(self.nodes, below, len(self.tree))
 
     def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
         """Return published leaves, and those below nodes that take all their leaves."""
@@ -446,7 +460,7 @@ class GeneralizedRelease(Release):
         )
 
     def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+        self, original: Records, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Return the records with the items below nodes that take all their leaves.
 
@@ -478,9 +492,7 @@ class GeneralizedRelease(Release):
         )
         return distinct.take(np.repeat(np.arange(len(rows)), rows.copies))
 
-    def shown_classes(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> ShownClasses:
+    def shown_classes(self, original: Records, taxonomy: Taxonomy | None = None) -> ShownClasses:
         """Return the records over the highest published nodes."""
         tree, highest = self.tree, self._highest
         tops = self.tops(original, taxonomy).tolist()
@@ -491,11 +503,21 @@ class GeneralizedRelease(Release):
             complete=self.whole or not self.hides,
         )
 
-    def leaves_published(self) -> Int64Array:
-        """Return for each published node of each record how many leaves it has."""
-        return self.tree.leaves[self.nodes]
+    def label_counts(self) -> LabelCounts:
+        """Return how often each node is published, its leaves and its level.
 
-    def leaves_in_all(self, original: TransactionTable) -> int:
+        An interior item that is published as itself is at its own level, not at that of its
+        private leaf.
+        """
+        tree = self.tree
+        counts = np.bincount(self.nodes, minlength=len(tree))
+        return LabelCounts(counts, tree.leaves, tree.depths.astype(np.int64) - tree.pseudo)
+
+    def with_records(self, offsets: Int64Array, items: Int32Array) -> Self:
+        """Return other records over the same nodes; what is published stays as it is."""
+        return unchecked_copy(self, keep=("used", "_highest"), offsets=offsets, nodes=items)
+
+    def leaves_in_all(self, original: Records) -> int:
         """Return how many leaves the tree has."""
         return self.tree.n_leaves
 
@@ -503,7 +525,7 @@ class GeneralizedRelease(Release):
         self, tree: Taxonomy, rng: np.random.Generator
     ) -> tuple[Int64Array, Int64Array]:
         """Return the records as nodes of the whole tree."""
-        used = occurring(self.nodes)
+        used = self.used
         self._check_same(used, tree)
         place = {node_id: v for v, node_id in enumerate(tree.ids)}
         here = np.zeros(len(self.tree), dtype=np.int64)
@@ -513,10 +535,14 @@ class GeneralizedRelease(Release):
     @property
     def is_antichain(self) -> bool:
         """Whether no published node lies above another."""
-        used = occurring(self.nodes)
-        return bool(np.all(self.tree.ends[used[:-1]] <= used[1:]))
+        return bool(np.all(self.tree.ends[self.used[:-1]] <= self.used[1:]))
 
-    def tops(self, original: TransactionTable, taxonomy: Taxonomy | None) -> Int32Array:
+    @cached_property
+    def used(self) -> Int64Array:
+        """The published nodes, ascending; of a part those of the whole release."""
+        return occurring(self.nodes)
+
+    def tops(self, original: Records, taxonomy: Taxonomy | None) -> Int32Array:
         """Return for each original item the highest published node above it, or -1."""
         return self._up_to(original, taxonomy, self._highest)
 
@@ -524,18 +550,16 @@ class GeneralizedRelease(Release):
     def _highest(self) -> Int32Array:
         """For each node of the tree the highest published one at or above it, or -1."""
         highest = np.full(len(self.tree), -1, dtype=np.int32)
-        for v in occurring(self.nodes).tolist():  # in preorder: whoever is above comes first
+        for v in self.used.tolist():  # in preorder: whoever is above comes first
             if highest[v] < 0:
                 highest[v : self.tree.ends[v]] = v
         return highest
 
-    def _up_to(
-        self, original: TransactionTable, taxonomy: Taxonomy | None, marks: Int32Array
-    ) -> Int32Array:
+    def _up_to(self, original: Records, taxonomy: Taxonomy | None, marks: Int32Array) -> Int32Array:
         """Return for each item the mark of the lowest node of the release's tree above it."""
         whole = self.tree if taxonomy is None else taxonomy
         if taxonomy is not None:
-            self._check_same(occurring(self.nodes), taxonomy)
+            self._check_same(self.used, taxonomy)
         result = np.full(original.n_items, -1, dtype=np.int32)
         number = self._numbers
         for item in np.flatnonzero(original.supports()).tolist():
@@ -598,7 +622,7 @@ class GeneralizedRelease(Release):
             for number, node_id in enumerate(tree.ids):
                 place[self._numbers.get(node_id, 0)] = number
             place[0] = 0 if tree.ids[0] == self.tree.ids[0] else -1
-        used = occurring(self.nodes)
+        used = self.used
         for v in used[place[used] < 0].tolist():
             raise InputError(
                 f"the published node {self.tree.ids[v]!r} is not in the taxonomy",

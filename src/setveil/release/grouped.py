@@ -46,7 +46,7 @@ from setveil.release.export import (
 )
 from setveil.release.group_parts import Parts, group_keys, parts_by_group, split_rows
 from setveil.release.manifest import read_counts
-from setveil.release.views import CertainItems, Images
+from setveil.release.views import CertainItems, Images, LabelCounts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import PublishedRows
 
@@ -305,10 +306,16 @@ class GroupedRelease(Release):
         )
 
     def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+        self,
+        original: Records,
+        key: Key | None = None,
+        taxonomy: Taxonomy | None = None,
+        *,
+        whole: Release | None = None,
     ) -> Images:
         """Return that every occurrence is published as itself, if not always beside its record."""
-        kept = len(original.items) if len(self) == len(original) else self.occurrences
+        held = int(original.occurrences().sum())
+        kept = held if len(self) == original.n_records else self.occurrences
         return Images.unchanged(kept, original)
 
     def certain_items(self, taxonomy: Taxonomy | None = None) -> CertainItems:
@@ -321,7 +328,7 @@ class GroupedRelease(Release):
         )
 
     def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+        self, original: Records, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Return the records without sensitive items, then every sensitive part."""
         parts = TransactionTable(
@@ -333,9 +340,9 @@ class GroupedRelease(Release):
             vocabulary=self.vocabulary,
         )
 
-    def leaves_published(self) -> Int64Array:
-        """Return 1 for each item that the records hold: it stands for itself."""
-        return np.ones(self.occurrences, dtype=np.int64)
+    def label_counts(self) -> LabelCounts:
+        """Return how often any item is published: each stands for itself."""
+        return LabelCounts(np.array([self.occurrences]), np.ones(1, dtype=np.int64))
 
     def as_groups(self) -> GroupedRelease:
         """Return the release itself."""

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -29,19 +29,20 @@ from setveil.release.account import (
     Occurrences,
     count_emptied,
 )
-from setveil.release.base import Bounds, Key, Matches
+from setveil.release.base import Bounds, Key, Matches, Release, unchecked_copy
 from setveil.release.export import (
     Export,
     export_records,
 )
 from setveil.release.suppressed import ItemRows
-from setveil.release.views import GroupedItems, Images, ShownClasses
+from setveil.release.views import GroupedItems, Images, LabelCounts, ShownClasses, sums_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import PublishedRows
 
@@ -166,6 +167,7 @@ class SetGeneralizedRelease(ItemRows):
     form: ClassVar[str] = "set-generalized"
     generalizes: ClassVar[bool] = True
     builder: ClassVar[str] = "publish_sets"
+    says_by_records: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -243,20 +245,24 @@ class SetGeneralizedRelease(ItemRows):
         return self.group_of
 
     def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+        self,
+        original: Records,
+        key: Key | None = None,
+        taxonomy: Taxonomy | None = None,
+        *,
+        whole: Release | None = None,
     ) -> Images:
         """Return the images of all occurrences: the members of a set are the leaves below it."""
-        found = self._groups_of(original)[original.items]
-        counts = np.bincount(found[found >= 0], minlength=len(self.groups))
+        counts = sums_at(self._groups_of(original), original.occurrences(), len(self.groups))
         return Images(
             leaves=self.sizes,
             occurrences=counts,
-            lost=len(original.items) - int(counts.sum()),
+            lost=int(original.occurrences().sum() - counts.sum()),
             n_leaves=self.leaves_in_all(original),
         )
 
     def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+        self, original: Records, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Return the records with what stands in clear."""
         clear = self.is_trivial[self.items] if len(self.items) else self.is_trivial
@@ -265,9 +271,7 @@ class SetGeneralizedRelease(ItemRows):
         place = np.cumsum(self.is_trivial) - 1
         return TransactionTable.from_csr(offsets, place[self.items[clear]], names)
 
-    def shown_classes(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> ShownClasses:
+    def shown_classes(self, original: Records, taxonomy: Taxonomy | None = None) -> ShownClasses:
         """Return the records, in which each generalized item is a class."""
         groups = [self.group_of(name) for name in original.vocabulary.names]
         return ShownClasses(
@@ -277,11 +281,16 @@ class SetGeneralizedRelease(ItemRows):
             complete=True,
         )
 
-    def leaves_published(self) -> Int64Array:
-        """Return for each published item of each record how many members it has."""
-        return self.sizes[self.items] if len(self.items) else self.sizes
+    def label_counts(self) -> LabelCounts:
+        """Return how often each generalized item is published, and how many members it has."""
+        return LabelCounts(self.supports(), self.sizes)
 
-    def leaves_in_all(self, original: TransactionTable) -> int:
+    def with_records(self, offsets: Int64Array, items: Int32Array) -> Self:
+        """Return other records over the same generalized items."""
+        shared = ("groups", "is_trivial", "sizes", "_group_of")
+        return unchecked_copy(self, keep=shared, offsets=offsets, items=items)
+
+    def leaves_in_all(self, original: Records) -> int:
         """Return how many different items the original has."""
         return int(np.count_nonzero(original.supports()))
 
@@ -354,7 +363,7 @@ class SetGeneralizedRelease(ItemRows):
         """Tell whether `original`, lined up by `key`, could have given this release."""
         return self.is_recoded(original, key, self._groups_of(original))
 
-    def _groups_of(self, original: TransactionTable) -> Int32Array:
+    def _groups_of(self, original: Records) -> Int32Array:
         """Return for each item of a table the generalized item it is a member of, or -1."""
         names = original.vocabulary.names
         return np.array([self._group_of.get(name, -1) for name in names], dtype=np.int32)

@@ -28,6 +28,7 @@ from setveil.release.suppressed import ReadableRows, SuppressedRelease
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from setveil.core.records import Records
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.views import PublishedRows
@@ -128,7 +129,7 @@ class SplitRelease(ReadableRows):
         """Return the support of `itemset` in :meth:`sample_world`, which is always the same."""
         return float(self.legible.support_bounds(itemset).low)
 
-    def may_come_from(self, original: TransactionTable) -> bool:
+    def may_come_from(self, original: Records) -> bool:
         """Return True: a record may become several."""
         return True
 

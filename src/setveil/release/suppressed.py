@@ -26,10 +26,17 @@ from setveil.core.arrays import (
 from setveil.core.errors import ParameterError, ReleaseError
 from setveil.core.table import TransactionTable, Vocabulary, canonical_order, frozen, take_rows
 from setveil.release.account import NOTHING, Account, Content, GlobalRecoding, count_emptied
-from setveil.release.base import Bounds, Key, Matches, Release, fits_key
+from setveil.release.base import Bounds, Key, Matches, Release, fits_key, unchecked_copy
 from setveil.release.data_file import LabelledRows, long_frame
 from setveil.release.export import Export, Term, export_records
-from setveil.release.views import Images, PublishedRows, ShownClasses, leaf_rows, rows_of_table
+from setveil.release.views import (
+    Images,
+    LabelCounts,
+    PublishedRows,
+    ShownClasses,
+    leaf_rows,
+    rows_of_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.account import Occurrences
 
@@ -273,6 +281,7 @@ class SuppressedRelease(ItemRows):
 
     form: ClassVar[str] = "suppressed"
     builder: ClassVar[str] = "publish_suppressed"
+    says_by_records: ClassVar[bool] = True
 
     # --- the four verbs -----------------------------------------------------------------------
 
@@ -303,24 +312,27 @@ class SuppressedRelease(ItemRows):
     # --- what became of the items ---------------------------------------------------------------
 
     def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+        self,
+        original: Records,
+        key: Key | None = None,
+        taxonomy: Taxonomy | None = None,
+        *,
+        whole: Release | None = None,
     ) -> Images:
         """Return the images of all occurrences: what is published is as it was."""
-        kept = len(self.items)
-        if len(self) == len(original):  # counts an item that a record holds twice twice
+        whole = self if whole is None else whole
+        if len(whole) == original.n_records:  # counts an item that a record holds twice twice
             stays = self.vocabulary.numbers(original.vocabulary.names) >= 0
-            kept = int(stays[original.items].sum())
-        return Images.unchanged(kept, original)
+            return Images.unchanged(int(original.occurrences()[stays].sum()), original)
+        return Images.unchanged(int(whole.label_counts().occurrences.sum()), original)
 
     def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+        self, original: Records, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Return the published records: all of it is certain."""
         return self.to_table()
 
-    def shown_classes(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
-    ) -> ShownClasses:
+    def shown_classes(self, original: Records, taxonomy: Taxonomy | None = None) -> ShownClasses:
         """Return the records, in which each item is a class of its own."""
         names = [name if name in self.vocabulary else None for name in original.vocabulary.names]
         return ShownClasses(
@@ -330,9 +342,13 @@ class SuppressedRelease(ItemRows):
             complete=True,
         )
 
-    def leaves_published(self) -> Int64Array:
-        """Return 1 for each published item: it stands for itself."""
-        return np.ones(len(self.items), dtype=np.int64)
+    def label_counts(self) -> LabelCounts:
+        """Return how often each item is published: it stands for itself."""
+        return LabelCounts(self.supports(), np.ones(len(self.vocabulary), dtype=np.int64))
+
+    def with_records(self, offsets: Int64Array, items: Int32Array) -> Self:
+        """Return other records over the same vocabulary."""
+        return unchecked_copy(self, offsets=offsets, items=items)
 
     def nodes_published(
         self, tree: Taxonomy, rng: np.random.Generator
@@ -383,20 +399,25 @@ class ReadableRows(ItemRows):
         raise NotImplementedError
 
     def images(
-        self, original: TransactionTable, key: Key | None = None, taxonomy: Taxonomy | None = None
+        self,
+        original: Records,
+        key: Key | None = None,
+        taxonomy: Taxonomy | None = None,
+        *,
+        whole: Release | None = None,
     ) -> Images:
         """Return the images of all occurrences; what cannot be read has none."""
         return self.legible.images(original, key, taxonomy)
 
     def certain_table(
-        self, original: TransactionTable, taxonomy: Taxonomy | None = None
+        self, original: Records, taxonomy: Taxonomy | None = None
     ) -> TransactionTable:
         """Return what can be read: all of it is certain."""
         return self.legible.to_table()
 
-    def leaves_published(self) -> Int64Array:
-        """Return 1 for each item that can be read: it stands for itself."""
-        return self.legible.leaves_published()
+    def label_counts(self) -> LabelCounts:
+        """Return how often each item that can be read is published: it stands for itself."""
+        return self.legible.label_counts()
 
 
 def publish_suppressed(

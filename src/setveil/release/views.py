@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from setveil.core.records import Records
     from setveil.core.taxonomy import Taxonomy
     from setveil.release.base import Release
 
@@ -171,6 +172,17 @@ def leaf_rows(table: TransactionTable, tree: Taxonomy) -> tuple[Int64Array, Int6
 # --- what became of every occurrence, and what is certain --------------------------------------
 
 
+def sums_at(places: Int32Array | Int64Array, counts: Int64Array, width: int) -> Int64Array:
+    """Return counts added up by their places; what has the place -1 counts nowhere.
+
+    >>> sums_at(np.array([1, -1, 1]), np.array([2, 5, 3]), 2).tolist()
+    [0, 5]
+    """
+    sums = np.zeros(width, dtype=np.int64)
+    np.add.at(sums, places[places >= 0], counts[places >= 0])
+    return sums
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Images:
     """What became of the occurrences of the original items.
@@ -193,13 +205,31 @@ class Images:
     n_leaves: int = 1
 
     @classmethod
-    def unchanged(cls, kept: int, original: TransactionTable) -> Images:
+    def unchanged(cls, kept: int, original: Records) -> Images:
         """Return the images where `kept` occurrences are published as they were, the rest not."""
         return cls(
             leaves=np.ones(1, dtype=np.int64),
             occurrences=np.array([kept]),
-            lost=len(original.items) - kept,
+            lost=int(original.occurrences().sum()) - kept,
         )
+
+
+class LabelCounts(NamedTuple):
+    """How often each label is published, and what it stands for.
+
+    Parameters
+    ----------
+    occurrences
+        In how many places of records each label stands.
+    leaves
+        How many leaves, or members of a set, it may stand for.
+    levels
+        Its level in the taxonomy, the root's being 1; None without a taxonomy.
+    """
+
+    occurrences: Int64Array
+    leaves: Int64Array
+    levels: Int64Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -220,7 +250,7 @@ class ShownClasses:
         it may have been left out.
     """
 
-    table: TransactionTable
+    table: Records
     names: tuple[str | None, ...]
     exact: tuple[bool, ...]
     complete: bool

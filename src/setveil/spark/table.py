@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setveil.core.arrays import Int32Array, Int64Array, kept_offsets
+from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.errors import InputError, ParameterError
 from setveil.core.records import Records, Rows, Shared, Value
 from setveil.core.table import TransactionTable, Vocabulary, frozen, take_rows
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ITEMS, RECORD = "items", "record"
 """The columns of a table: the items of a record, and what names the record, where it is known."""
+PLACE_BITS = 33
+"""Spark counts the rows of a partition in the lower bits of a row's number."""
 
 
 def quoted(column: str) -> str:
@@ -261,16 +263,63 @@ class DistributedTable(Records):
         with spoken_errors():
             return self.frame.count()
 
-    def length_counts(self) -> Int64Array:
-        """Return how many records have 0, 1, 2 and so on items."""
+    def occurrences(self) -> Int64Array:
+        """Return for each item in how many places it stands; of sets it is known."""
+        return self._occurrences if self.bags else self.item_supports
+
+    @cached_property
+    def _occurrences(self) -> Int64Array:
+        return super().occurrences()
+
+    @cached_property
+    def numbered(self) -> DistributedTable:
+        """The same records, named by numbers from 0 up.
+
+        Where they already are, as those of a stored release or of :meth:`from_table`, they keep
+        them. Otherwise they are counted where they lie, and Spark keeps the numbers.
+        """
         from pyspark.sql import functions as sql
 
+        kind = dict(self.frame.dtypes).get(RECORD, "")
+        if kind in {"int", "bigint"}:
+            with spoken_errors():
+                low, high = self.frame.select(sql.min(RECORD), sql.max(RECORD)).collect()[0]
+            if not self.n_records or (low, high) == (0, self.n_records - 1):
+                return self
+        part, place = sql.spark_partition_id(), sql.monotonically_increasing_id()
+        # Kept: a partition that is computed again may have its rows in another order.
+        held = self.frame.select(ITEMS, part.alias("part"), place.alias("place")).persist()
         with spoken_errors():
-            found = self.frame.groupBy(sql.size(ITEMS).alias("length")).count().toArrow()
-        lengths, counts = (found[name].to_numpy() for name in ("length", "count"))
-        result = np.zeros(int(lengths.max(initial=-1)) + 1, dtype=np.int64)
-        result[lengths] = counts
-        return result
+            sizes = {row["part"]: row["count"] for row in held.groupBy("part").count().collect()}
+        starts, total = {}, 0
+        for number in sorted(sizes):
+            starts[number] = total - (number << PLACE_BITS)
+            total += sizes[number]
+        begins = sql.create_map(*(sql.lit(each) for pair in starts.items() for each in pair))
+        number = sql.col("place") + begins[sql.col("part")] if starts else sql.col("place")
+        return replace(self, frame=held.select(ITEMS, number.cast("bigint").alias(RECORD)))
+
+    def table_of(self, places: Iterable[int] | None) -> TransactionTable:
+        """Return as many records here, with the items of those at some places; None for all."""
+        if places is None:
+            return self.numbered.collect()
+        asked = sorted(set(places))
+        inside = [place for place in asked if place < self.n_records]
+        rows = self.rows_at(inside)
+        lengths = np.zeros(self.n_records, dtype=np.int64)
+        lengths[inside] = np.diff(rows.offsets)
+        return TransactionTable(
+            offsets=offsets_of(lengths), items=rows.items, vocabulary=self.vocabulary
+        )
+
+    def empty_places(self) -> Int64Array:
+        """Return the numbers of records without items, ascending: nothing else comes here."""
+        from pyspark.sql import functions as sql
+
+        frame = self.numbered.frame
+        with spoken_errors():
+            empty = frame.where(sql.size(ITEMS) == 0).select(RECORD).toArrow()[RECORD]
+        return np.sort(empty.to_numpy())
 
     @cached_property
     def longest(self) -> int:
@@ -311,12 +360,12 @@ class DistributedTable(Records):
         return map_batches(self.frame, partial(_on_rows, function=function), schema)
 
     def rows_at(self, places: Iterable[int]) -> Rows:
-        """Return the records of which the column ``record`` is one of some numbers."""
+        """Return the records of some numbers, by :attr:`numbered`."""
         from pyspark.sql import functions as sql
 
         asked = [int(place) for place in places]
         with spoken_errors():
-            here = self.frame.where(sql.col(RECORD).isin(sorted(set(asked)))).toArrow()
+            here = self.numbered.frame.where(sql.col(RECORD).isin(sorted(set(asked)))).toArrow()
         place_of = {record: row for row, record in enumerate(here[RECORD].to_pylist())}
         order = np.array([place_of[place] for place in asked], dtype=np.int64)
         return Rows(*take_rows(*rows_of(here[ITEMS]), order))

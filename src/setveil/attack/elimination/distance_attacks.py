@@ -13,27 +13,16 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from setveil.attack.base import INFERENCE, AuditRole, Finding, check_applies
-from setveil.attack.elimination.distance_tables import (
-    CellRows,
-    CellTables,
-    Contexts,
-    DistanceTable,
-    Target,
-    cell_tables,
-    distance_tables,
-    targets,
-)
+from setveil.attack.base import AuditRole, check_applies
+from setveil.attack.elimination.distance_tables import Target, distance_table, targets
 from setveil.attack.elimination.elimination_guess import (
     EliminationGuess,
-    Reason,
     TableGuess,
-    reasons,
 )
 from setveil.attack.elimination.elimination_kernels import (
     ROUNDING,
@@ -42,51 +31,22 @@ from setveil.attack.elimination.elimination_kernels import (
     eliminate_in_order,
 )
 from setveil.attack.elimination.evidence import Evidence, Shown, double_centred
+from setveil.attack.elimination.table_attack import (
+    SET_GENERALIZED,
+    EliminationAttack,
+    elimination_role,
+)
 from setveil.core.params import count, real
-from setveil.core.registry import name_of, register
+from setveil.core.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from setveil.attack.elimination.distance_tables import CellRows
     from setveil.core.arrays import BoolArray, FloatArray, Int64Array
     from setveil.relatedness.base import Relatedness
+    from setveil.release.base import Release
     from setveil.release.set_generalized import SetGeneralizedRelease
-
-    Judge = Callable[[CellTables[Any]], Sequence[TableGuess]]
-
-SET_GENERALIZED = frozenset({"set-generalized"})
-
-
-def elimination_role(*, cost: int = 1, by_default: bool = True) -> AuditRole:
-    """Return how an audit uses an attack that tells original members of a set from added ones.
-
-    The area under the curve counts, not F: it does not depend on where an attack draws its line,
-    blind guessing gets one half on every release, and it grows with nothing but the order into
-    which the attacker brings original and added members.
-
-    >>> elimination_role().findings[0].figure
-    'auc'
-    """
-    return AuditRole(
-        family="elimination",
-        findings=(
-            Finding(
-                risk=INFERENCE,
-                figure="auc",
-                baseline="auc_ra",
-                baseline_name="ranking members at random",
-                control="auc_control",
-                advantage="",
-                label="Tell true items from decoys",
-                says="An attacker who knows {knows} picks the true item of a set over a decoy "
-                "{count} times out of 1,000.",
-                outright=True,
-            ),
-        ),
-        cost=cost,
-        by_default=by_default,
-        needs_meaning=True,
-    )
 
 
 PAPER_2014 = """
@@ -155,86 +115,6 @@ def judged_table(
     )
 
 
-class EliminationAttack:
-    """What the attacks by context share: tables are made and judged, and made and judged again.
-
-    The second time, contexts are exchanged between records: what the attack then finds, it did
-    not learn from them. That guess is carried along as the control.
-    """
-
-    applies_to: ClassVar[frozenset[str]] = SET_GENERALIZED
-    requires: ClassVar[frozenset[str]] = frozenset({"relatedness"})
-    role: ClassVar[AuditRole] = elimination_role()
-
-    context: int | None = None
-
-    def run(
-        self,
-        release: SetGeneralizedRelease,
-        *,
-        relatedness: Relatedness,
-        rng: np.random.Generator | None = None,
-        **known: Any,
-    ) -> EliminationGuess:
-        """Return which members were added, by how they suit the contexts of the records.
-
-        Parameters
-        ----------
-        release
-            What is attacked.
-        relatedness
-            What is known of terms.
-        rng
-            Exchanges the contexts for the control, and draws; without it always the same way.
-        known
-            What else the attack requires or accepts.
-
-        Raises
-        ------
-        NotApplicable
-            The source of relatedness cannot tell members apart.
-        """
-        name = name_of(type(self))
-        check_applies(name, self.applies_to, release)
-        rng = np.random.default_rng(0) if rng is None else rng
-        contexts = Contexts.of(release)
-        attacked = self.cells(release, relatedness, contexts)
-        mixed = self.cells(release, relatedness, contexts.exchanged(rng))
-        judge, notes = self.prepare(release, relatedness, rng, **known)
-        return EliminationGuess(
-            attack=name,
-            tables=tuple(judge(attacked)),
-            notes=(*notes, *attacked.gaps.sentences()),
-            control=EliminationGuess(
-                attack=name, tables=tuple(judge(mixed)), notes=mixed.gaps.sentences()
-            ),
-        )
-
-    def explain(
-        self,
-        guess: EliminationGuess,
-        release: SetGeneralizedRelease,
-        record: int,
-        *,
-        relatedness: Relatedness,
-    ) -> tuple[Reason, ...]:
-        """Return which items of a record's context spoke against what was eliminated from it."""
-        return reasons(guess, release, record, relatedness=relatedness, context=self.context)
-
-    def cells(
-        self, release: SetGeneralizedRelease, relatedness: Relatedness, contexts: Contexts
-    ) -> CellTables[Any]:
-        """Return the tables that are judged."""
-        return cell_tables(release, relatedness, contexts=contexts)
-
-    def prepare(self, *given: Any, **known: Any) -> tuple[Judge, tuple[str, ...]]:
-        """Return what judges tables, and what a reader should know of it.
-
-        It is given the release, the relatedness and the generator, and what else :meth:`run` was.
-        """
-        raise NotImplementedError
-
-
 @dataclass(frozen=True, kw_only=True)
 class DistanceAttack(EliminationAttack):
     """What the attacks on distance tables share.
@@ -251,42 +131,33 @@ class DistanceAttack(EliminationAttack):
         None, doc="items of a context that are used, the most telling ones; none for all"
     )
 
-    def cells(
-        self, release: SetGeneralizedRelease, relatedness: Relatedness, contexts: Contexts
-    ) -> CellTables[DistanceTable]:
-        """Return tables of distances."""
-        return distance_tables(release, relatedness, context=self.context, contexts=contexts)
-
-    def prepare(
-        self,
-        release: SetGeneralizedRelease,
-        relatedness: Relatedness,
-        rng: np.random.Generator,
-    ) -> tuple[Judge, tuple[str, ...]]:
-        """Return what eliminates cells of each table by themselves."""
-
-        def judge(made: CellTables[DistanceTable]) -> Sequence[TableGuess]:
-            return guessed(made.tables, [self.eliminate(table.distances) for table in made])
-
-        return judge, ()
-
     def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return which cells of a table of distances are eliminated."""
         raise NotImplementedError
 
+    def guess_table(
+        self,
+        rows: CellRows,
+        names: Sequence[str],
+        source: Relatedness,
+        place: int,
+    ) -> TableGuess | None:
+        """Return what became of a table; its scores are still the distances."""
+        table = distance_table(rows, rows.contexts, names, relatedness=source, context=self.context)
+        if not len(table.records):
+            return None
+        return judged_table(table, table.distances, self.eliminate(table.distances))
 
-def guessed(
-    tables: Sequence[DistanceTable], results: Sequence[Eliminated]
-) -> tuple[TableGuess, ...]:
-    """Return the guesses: an eliminated cell scores above all that are kept, then by distance."""
-    ends = [end for table in tables for end in (table.distances.min(), table.distances.max())]
-    step = 1.0 + max(ends, default=0.0) - min(ends, default=0.0)
-    found = []
-    for table, result in zip(tables, results, strict=True):
-        scores = table.distances.copy()
-        scores[result.cells[:, 0], result.cells[:, 1]] += step
-        found.append(judged_table(table, scores, result))
-    return tuple(found)
+    def finish(self, tables: tuple[TableGuess, ...]) -> tuple[TableGuess, ...]:
+        """Return the tables with scores: eliminated cells above all others, then by distance."""
+        ends = [end for table in tables for end in (table.scores.min(), table.scores.max())]
+        step = 1.0 + max(ends, default=0.0) - min(ends, default=0.0)
+        found = []
+        for table in tables:
+            scores = table.scores.copy()
+            scores[table.eliminated[:, 0], table.eliminated[:, 1]] += step
+            found.append(replace(table, scores=scores))
+        return tuple(found)
 
 
 def _from_zero(distances: FloatArray) -> FloatArray:
@@ -311,6 +182,7 @@ class RA:
 
     applies_to: ClassVar[frozenset[str]] = SET_GENERALIZED
     requires: ClassVar[frozenset[str]] = frozenset()
+    in_parts: ClassVar[bool] = True
 
     def run(
         self, release: SetGeneralizedRelease, *, rng: np.random.Generator | None = None
@@ -493,31 +365,30 @@ class EC(EliminationAttack):
     [(['(flu, gout)', 'fever'], 'gout'), (['(flu, gout)', 'toe'], 'flu')]
     """
 
+    role: ClassVar[AuditRole] = elimination_role()
+
     def prepare(
+        self, release: Release, relatedness: Relatedness, rng: np.random.Generator
+    ) -> tuple[Evidence, tuple[str, ...]]:
+        """Return the evidence that is weighed; each part of a sum of sources is asked by itself."""
+        return Evidence.of(relatedness, Shown.by(release)), ()
+
+    def guess_table(
         self,
-        release: SetGeneralizedRelease,
-        relatedness: Relatedness,
-        rng: np.random.Generator,
-    ) -> tuple[Judge, tuple[str, ...]]:
-        """Return what weighs the evidence; each part of a sum of sources is asked by itself."""
-        evidence = Evidence.of(relatedness, Shown.by(release))
-
-        def judge(made: CellTables[CellRows]) -> Sequence[TableGuess]:
-            return [guess_table(table, evidence, made.contexts) for table in made]
-
-        return judge, ()
-
-
-def guess_table(table: CellRows, evidence: Evidence, contexts: Contexts) -> TableGuess:
-    """Return what evidence says about the cells of one generalized item."""
-    said = evidence.about(table, contexts)
-    against = -added_up(
-        [cells for name, cells in sorted(said.items()) if name.partition(".")[2] in QUESTIONS]
-    )
-    gone = np.argwhere(~best_cells(-against))
-    decided = against[gone[:, 0], gone[:, 1]]
-    order = np.argsort(-decided, kind="stable")
-    return judged_table(table, against, Eliminated(gone[order], decided[order], None))
+        rows: CellRows,
+        names: Sequence[str],
+        source: Evidence,
+        place: int,
+    ) -> TableGuess:
+        """Return what evidence says about the cells of one generalized item."""
+        said = source.about(rows, names)
+        against = -added_up(
+            [cells for name, cells in sorted(said.items()) if name.partition(".")[2] in QUESTIONS]
+        )
+        gone = np.argwhere(~best_cells(-against))
+        decided = against[gone[:, 0], gone[:, 1]]
+        order = np.argsort(-decided, kind="stable")
+        return judged_table(rows, against, Eliminated(gone[order], decided[order], None))
 
 
 def added_up(evidence: Sequence[FloatArray]) -> FloatArray:

@@ -20,7 +20,9 @@ from setveil.core.params import is_whole
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from setveil.core.arrays import BoolArray
     from setveil.relatedness.base import Relatedness
+    from setveil.release.base import Part, Release
     from setveil.release.set_generalized import SetGeneralizedRelease
 
 
@@ -51,7 +53,7 @@ class Target:
     records: Int64Array
 
 
-def targets(release: SetGeneralizedRelease) -> tuple[Target, ...]:
+def targets(release: Release) -> tuple[Target, ...]:
     """Return what there is to attack: the generalized items of at least two members.
 
     >>> from setveil import TransactionTable
@@ -61,18 +63,55 @@ def targets(release: SetGeneralizedRelease) -> tuple[Target, ...]:
     >>> [(t.members, t.records.tolist()) for t in targets(release)]
     [(('flu', 'gout'), [0, 1])]
     """
-    offsets, items = release.records
-    record_of = np.repeat(np.arange(len(release), dtype=np.int64), np.diff(offsets))
-    order = np.argsort(items, kind="stable")
-    cuts = offsets_of(np.bincount(items, minlength=len(release.groups)))
+    sets, none = release.as_sets(), np.zeros(0, dtype=np.int64)
+    numbers, items = release.in_parts().fold(_entries, _joined_entries, (none, none))
+    order = np.lexsort((numbers, items))
+    cuts = np.searchsorted(items[order], np.arange(len(sets.groups) + 1))
     return tuple(
         Target(
             group=group,
-            members=release.members(group),
-            records=record_of[order[cuts[group] : cuts[group + 1]]],
+            members=sets.members(group),
+            records=numbers[order[cuts[group] : cuts[group + 1]]],
         )
-        for group in np.flatnonzero(~release.is_trivial).tolist()
+        for group in np.flatnonzero(~sets.is_trivial).tolist()
     )
+
+
+def _entries(part: Part) -> tuple[Int64Array, Int64Array]:
+    """Return for each place of the records of a part the number of its record, and its item."""
+    sets = part.release.as_sets()
+    return np.repeat(part.numbers, np.diff(sets.offsets)), sets.items.astype(np.int64)
+
+
+def _joined_entries(
+    one: tuple[Int64Array, Int64Array], other: tuple[Int64Array, Int64Array]
+) -> tuple[Int64Array, Int64Array]:
+    return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+
+
+def known_terms(
+    release: SetGeneralizedRelease, relatedness: Relatedness
+) -> tuple[tuple[str, ...], BoolArray, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the items in clear, which of them a source knows, and what it does not know.
+
+    The last are items in clear and members of generalized items.
+
+    Raises
+    ------
+    NotApplicable
+        The source knows no member, so that it cannot tell one from another.
+    """
+    names = tuple(group[0] for group in release.groups if len(group) == 1)
+    members = [name for group in release.groups if len(group) > 1 for name in group]
+    familiar = np.asarray(relatedness.known(names), dtype=bool)
+    known = np.asarray(relatedness.known(members), dtype=bool)
+    if members and not known.any():
+        raise NotApplicable(
+            "the source of relatedness knows no member of any generalized item, and so cannot "
+            "tell which of them a record held",
+            fix="name a source that knows them: within the release all members are alike",
+        )
+    return names, familiar, (_named(names, ~familiar), tuple(sorted(_named(members, ~known))))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

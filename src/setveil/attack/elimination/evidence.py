@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from setveil.core.arrays import BoolArray, FloatArray, Int64Array
     from setveil.io.embeddings import Vectors
     from setveil.relatedness.base import Relatedness
-    from setveil.release.set_generalized import SetGeneralizedRelease
+    from setveil.release.base import Release
 
 BEST = 3
 """How many items of a context the strongest evidence is averaged over."""
@@ -57,7 +57,7 @@ class Evidence:
     >>> ngd = NGD(RecordCounts.from_rows(corpus))
     >>> from setveil.attack.elimination.distance_tables import cell_tables
     >>> cells = cell_tables(release, ngd)
-    >>> found = Evidence.of(ngd, Shown.by(release)).about(cells.tables[0], cells.contexts)
+    >>> found = Evidence.of(ngd, Shown.by(release)).about(cells.tables[0], cells.contexts.names)
     >>> sorted(found)
     ['0.bayes', '0.near', '0.pmi', '0.pmi_best']
     >>> found["0.pmi"].round(2).tolist()
@@ -92,15 +92,17 @@ class Evidence:
                 distances[name] = part
         return cls(distances=distances, counts=counts, vectors=vectors)
 
-    def about(self, table: CellRows, contexts: Contexts) -> dict[str, FloatArray]:
+    def about(self, table: CellRows, shown: Sequence[str]) -> dict[str, FloatArray]:
         """Return the evidence about each cell of a table, by the name of the question.
+
+        `shown` are the items in clear, by the numbers of contexts.
 
         Where a source does not know a member, or nothing of a context, the cell takes the mean of
         its row, or of the table; it then speaks neither for nor against.
         """
         found: dict[str, FloatArray] = {}
         terms = np.unique(np.concatenate(table.contexts))
-        names = [contexts.names[i] for i in terms.tolist()]
+        names = [shown[i] for i in terms.tolist()]
         places = [np.searchsorted(terms, row) for row in table.contexts]
         for name, source in self.distances.items():
             pairs = -source.distances(names, table.members)
@@ -113,7 +115,7 @@ class Evidence:
             found[f"{name}.pmi_best"] = best_over(places, information)
             found[f"{name}.bayes"] = mean_over(places, share)
         for name, vectors in self.vectors.items():
-            for question, cells in vectors.about(table, contexts).items():
+            for question, cells in vectors.about(table, shown).items():
                 found[f"{name}.{question}"] = cells
         return {question: filled(cells) for question, cells in found.items()}
 
@@ -253,11 +255,10 @@ class Shown(NamedTuple):
     records: int
 
     @classmethod
-    def by(cls, release: SetGeneralizedRelease) -> Shown:
+    def by(cls, release: Release) -> Shown:
         """Count what a release shows."""
-        groups = release.groups
-        held = np.bincount(release.records[1], minlength=len(groups))
-        return cls(groups=groups, held=held, records=len(release))
+        held = release.label_counts().occurrences
+        return cls(groups=release.as_sets().groups, held=held, records=len(release))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -319,7 +320,7 @@ class TermVectors:
             weights=weights,
         )
 
-    def about(self, table: CellRows, contexts: Contexts) -> dict[str, FloatArray]:
+    def about(self, table: CellRows, shown: Sequence[str]) -> dict[str, FloatArray]:
         """Return the evidence about each cell of a table; NaN where there is none."""
         members = self._numbers(table.members)
         towards = self.directions[members]
@@ -328,7 +329,7 @@ class TermVectors:
         if self.form is not None:
             cells["form"] = np.full(shape, np.nan)
         for row, own in enumerate(table.contexts):
-            used = self._numbers([contexts.names[i] for i in own.tolist()])
+            used = self._numbers([shown[i] for i in own.tolist()])
             used = used[self.known[used]]
             if not len(used):
                 continue

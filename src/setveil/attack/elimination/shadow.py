@@ -9,9 +9,7 @@ import numpy as np
 
 from setveil.attack.elimination.calibration import BetaCalibration
 from setveil.attack.elimination.distance_attacks import (
-    EliminationAttack,
     eliminate_above,
-    elimination_role,
     judged_table,
 )
 from setveil.attack.elimination.distance_tables import (
@@ -21,6 +19,11 @@ from setveil.attack.elimination.distance_tables import (
     cell_tables,
 )
 from setveil.attack.elimination.evidence import Evidence, Shown, double_centred
+from setveil.attack.elimination.table_attack import (
+    EliminationAttack,
+    elimination_role,
+    release_to_study,
+)
 from setveil.attack.logistic import Logistic
 from setveil.core.errors import InfeasibleError, InputError, NotApplicable
 from setveil.core.params import count, real
@@ -33,12 +36,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from setveil.attack.base import AuditRole
-    from setveil.attack.elimination.distance_attacks import Judge
     from setveil.attack.elimination.elimination_guess import TableGuess
     from setveil.core.arrays import BoolArray, FloatArray
     from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
-    from setveil.release.base import Anonymization
+    from setveil.release.base import Anonymization, Release
     from setveil.release.set_generalized import SetGeneralizedRelease
 
 RUNS = 20
@@ -95,13 +97,13 @@ class Shadow(EliminationAttack):
 
     def prepare(
         self,
-        release: SetGeneralizedRelease,
+        release: Release,
         relatedness: Relatedness,
         rng: np.random.Generator,
         *,
         anonymizer: Method,
         progress: Progress | None = None,
-    ) -> tuple[Judge, tuple[str, ...]]:
+    ) -> tuple[Prepared, tuple[str, ...]]:
         """Learn from shadow tables, and return what gives every cell its chance.
 
         Parameters
@@ -122,22 +124,14 @@ class Shadow(EliminationAttack):
         NotApplicable
             There is too little in clear to learn from.
         """
-        seen, runs = self._rehearsed(release, anonymizer, relatedness, rng, progress)
+        studied = release_to_study(release)
+        seen, runs = self._rehearsed(studied.as_sets(), anonymizer, relatedness, rng, progress)
         if progress is not None:
             progress("learning", len(seen), len(seen))
         model = Learned.fit(seen, rng)
-
-        def judge(made: CellTables[CellRows]) -> list[TableGuess]:
-            tables = described(made, release, relatedness)
-            return [
-                judged_table(
-                    table.cells, chances, eliminate_above(chances, self.threshold), chances
-                )
-                for table, chances in zip(tables, model.added(tables), strict=True)
-            ]
-
         times = f"{runs} run{'s' if runs > 1 else ''}"
-        return judge, (f"learned from {len(seen):,} shadow tables of {times} of the anonymizer",)
+        note = f"learned from {len(seen):,} shadow tables of {times} of the anonymizer"
+        return Prepared(model, taught_evidence(release, studied, relatedness)), (note,)
 
     def _rehearsed(
         self,
@@ -163,6 +157,21 @@ class Shadow(EliminationAttack):
                 fix="use rba or ec, which learn nothing",
             )
         return seen, runs
+
+    def guess_table(
+        self, rows: CellRows, names: Sequence[str], source: Prepared, place: int
+    ) -> TableGuess:
+        """Return the chance of each cell of a table to have been added."""
+        table = Described(cells=rows, features=features_of(rows, names, source.evidence))
+        chances = source.model.added(table, place)
+        return judged_table(rows, chances, eliminate_above(chances, self.threshold), chances)
+
+
+class Prepared(NamedTuple):
+    """What shadow tables taught, and how the source of relatedness is asked."""
+
+    model: Learned
+    evidence: Evidence
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -216,17 +225,11 @@ class Learned:
             seed=seed,
         )
 
-    def added(self, tables: Sequence[Described]) -> list[FloatArray]:
-        """Return for each cell of each table the chance that it was added."""
-        return [
-            1.0
-            - self.calibration.applied(
-                conditioned(
-                    _logits(self.model, table), self.crowding, seed=self.seed + number
-                ).chances
-            )
-            for number, table in enumerate(tables)
-        ]
+    def added(self, table: Described, place: int) -> FloatArray:
+        """Return for each cell of the table of a place among all the chance that it was added."""
+        logits = _logits(self.model, table)
+        found = conditioned(logits, self.crowding, seed=self.seed + place)
+        return 1.0 - self.calibration.applied(found.chances)
 
 
 def _fitted(tables: Sequence[Rehearsed], without: Collection[str] = ()) -> Logistic:
@@ -307,20 +310,36 @@ def described(
     >>> found.cells.members, found.features.shape
     (('flu', 'gout'), (4, 19))
     """
-    evidence = Evidence.of(relatedness, Shown.by(release))
-    shown = Contexts.of(release)
-    taught = {name: vectors.taught(shown) for name, vectors in evidence.vectors.items()}
-    evidence = replace(evidence, vectors=taught)
+    evidence = taught_evidence(release, release, relatedness)
     return [
-        Described(cells=table, features=_features(table, made.contexts, evidence))
+        Described(cells=table, features=features_of(table, made.contexts.names, evidence))
         for table in made.tables
     ]
 
 
-def _features(table: CellRows, contexts: Contexts, evidence: Evidence) -> FloatArray:
+def taught_evidence(release: Release, studied: Release, relatedness: Relatedness) -> Evidence:
+    """Return the evidence for a release, with forms that are learned from what some records show.
+
+    Parameters
+    ----------
+    release
+        The release, which may be in parts.
+    studied
+        The same, or some of its records, here.
+    relatedness
+        What is known of terms.
+    """
+    evidence = Evidence.of(relatedness, Shown.by(release))
+    shown = Contexts.of(studied.as_sets())
+    taught = {name: vectors.taught(shown) for name, vectors in evidence.vectors.items()}
+    return replace(evidence, vectors=taught)
+
+
+def features_of(table: CellRows, shown: Sequence[str], evidence: Evidence) -> FloatArray:
+    """Return what is known of each cell of a table, one row per cell."""
     rows, columns = table.shape
     found: list[FloatArray] = []
-    for _, cells in sorted(evidence.about(table, contexts).items()):
+    for _, cells in sorted(evidence.about(table, shown).items()):
         found += [cells, cells - cells.mean(axis=1, keepdims=True), double_centred(cells)]
     found += [values[None, :] for _, values in sorted(evidence.columns(table.members).items())]
     # Where ties go by name, the place of a member tells for whose sake the others were joined.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -15,6 +16,7 @@ from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.core.interval import Rate, advantage, mean, mean_error
 from setveil.core.literature import SWEENEY_2002
 from setveil.core.params import check_whole, choice, count
+from setveil.core.records import draw_keys
 from setveil.core.registry import register
 from setveil.release.base import FORMS
 
@@ -27,13 +29,14 @@ if TYPE_CHECKING:
     from setveil.core.table import TransactionTable
     from setveil.core.taxonomy import Taxonomy
     from setveil.relatedness.base import Relatedness
-    from setveil.release.base import Key, Matches, Release
+    from setveil.release.base import Key, Matches, Part, Release
 
 KNOWLEDGE = ("random", "rarest", "common")
 NAMED = 100
 """How many of equally likely candidates are named: enough to tell the chance of the right one."""
 SAMPLES = (300, 1200, 4800, 19_200)
 """How many people an audit looks for, until it can tell."""
+UNNAMED = "records that are distributed without numbers are not named"
 TIE = 1e-9
 """Weights that differ by less than this share are equal; they are products of many factors."""
 
@@ -75,6 +78,11 @@ class Targets:
                 "known",
                 fix="say for each target what is known, if it is nothing",
             )
+
+    @property
+    def wanted(self) -> tuple[tuple[str, ...], ...]:
+        """What is known of targets, then of strangers."""
+        return (*self.known, *self.strangers)
 
 
 class Link(NamedTuple):
@@ -223,6 +231,10 @@ class LinkageGuess(Guess):
             found.append({**example, "original": first_items(original[target])})
         return found
 
+    def originals(self) -> tuple[int, ...]:
+        """Return whose records scores need: those of the targets."""
+        return self.targets
+
     def rates(
         self,
         *,
@@ -339,6 +351,7 @@ class Linkage:
 
     applies_to: ClassVar[frozenset[str]] = frozenset(FORMS)
     requires: ClassVar[frozenset[str]] = frozenset({"targets"})
+    in_parts: ClassVar[bool] = True
     accepts: ClassVar[frozenset[str]] = frozenset({"taxonomy", "progress"})
     role: ClassVar[AuditRole] = AuditRole(
         family="linkage",
@@ -400,21 +413,164 @@ class Linkage:
         """
         check_applies("linkage", self.applies_to, release)
         rng = np.random.default_rng(0) if rng is None else rng
-        certain = release.certain_items(taxonomy)
-
-        def look(known: tuple[str, ...]) -> Link:
-            found = release.matches(known, taxonomy)
-            return link_of(known, found, certain.held_by_all(found.records, known), rng)
-
-        links, strangers = look_for(targets, look, progress)
+        parts = release.in_parts()
+        unique: dict[frozenset[str], tuple[str, ...]] = {}
+        for known in targets.wanted:
+            unique.setdefault(frozenset(known), known)
+        asked = list(unique.values())
+        seek = partial(look_in, asked=asked, taxonomy=taxonomy)
+        if parts.room is None:  # all records are here
+            seek = partial(seek, progress=progress)
+        else:
+            seek(parts.sample)  # what cannot be asked is refused here, before any worker does
+            seek = partial(seek, most=NAMED, seed=int(rng.integers(1 << 62)))
+        traces = parts.fold(seek, merge_traces, [Trace()] * len(asked))
+        found = {
+            items: trace.link(known, rng)
+            for (items, known), trace in zip(unique.items(), traces, strict=True)
+        }
+        links = tuple(found[frozenset(known)]._replace(known=known) for known in targets.wanted)
+        unnamed = any(trace.counts and not len(trace.best) for trace in traces)
         return LinkageGuess(
             attack="linkage",
             k=self.k,
             targets=targets.records,
-            links=links,
-            strangers=strangers,
-            notes=notes_on(targets),
+            links=links[: len(targets.known)],
+            strangers=links[len(targets.known) :],
+            notes=(*notes_on(targets), *([UNNAMED] if unnamed else [])),
         )
+
+
+class Trace(NamedTuple):
+    """What some records of a release say about somebody of whom items are known.
+
+    Parameters
+    ----------
+    counts, weight
+        How many candidates there are, and their weights added up.
+    heaviest
+        The greatest weight of a candidate.
+    best
+        Numbers of the records with that weight: all, or some of many.
+    keys
+        A number drawn for each of these, by which some of many are chosen.
+    each
+        For how many candidates a record of that weight stands, in the mean.
+    common
+        What the person holds for certain behind any of the records; None without candidates.
+    """
+
+    counts: float = 0.0
+    weight: float = 0.0
+    heaviest: float = 0.0
+    best: Int64Array = np.zeros(0, dtype=np.int64)
+    keys: Int64Array = np.zeros(0, dtype=np.int64)
+    each: float = 1.0
+    common: frozenset[str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        found: Matches,
+        numbers: Int64Array,
+        common: frozenset[str],
+        *,
+        most: int | None = None,
+        seed: int = 0,
+    ) -> Trace:
+        """Return what matches say, with at most so many of the records of the greatest weight."""
+        if not len(found.records):
+            return cls()
+        chances = found.weights / found.counts  # of one candidate
+        heaviest = float(chances.max())
+        best = chances >= heaviest * (1 - TIE)
+        own = numbers[best]
+        each = float(min(found.counts[best].mean(), 1.0))
+        trace = cls(
+            float(found.counts.sum()),
+            float(found.weights.sum()),
+            heaviest,
+            own[own >= 0],
+            np.zeros(0, dtype=np.int64),
+            each,
+            common,
+        )
+        if most is None:
+            return trace
+        return trace._replace(keys=draw_keys(trace.best, seed)).limited(most)
+
+    def limited(self, most: int) -> Trace:
+        """Return the trace with at most so many records, those with the least keys."""
+        chosen = np.argsort(self.keys, kind="stable")[:most]
+        return self._replace(best=self.best[chosen], keys=self.keys[chosen])
+
+    def merge(self, other: Trace) -> Trace:
+        """Return what both say.
+
+        >>> one, two = (Matches(records=np.array(records), weights=np.array(weights))
+        ...             for records, weights in (([4, 5], [0.5, 0.25]), ([7], [0.5])))
+        >>> traces = [Trace.of(one, one.records, frozenset({"flu", "gout"}), most=9),
+        ...           Trace.of(two, two.records, frozenset({"flu"}), most=9)]
+        >>> traces[0].merge(traces[1]).link(("hiv",), np.random.default_rng(0))
+        Link(known=('hiv',), candidates=3, chance=0.4, named=(4, 7), learned=('flu',), each=1.0)
+        """
+        if self.common is None or other.common is None:
+            return other if self.common is None else self
+        most = max(self.heaviest, other.heaviest)
+        equal = [each for each in (self, other) if each.heaviest >= most * (1 - TIE)]
+        return Trace(
+            self.counts + other.counts,
+            self.weight + other.weight,
+            most,
+            np.concatenate([each.best for each in equal]),
+            np.concatenate([each.keys for each in equal]),
+            min(each.each for each in equal),
+            self.common & other.common,
+        ).limited(NAMED)
+
+    def link(self, known: tuple[str, ...], rng: np.random.Generator) -> Link:
+        """Return what the adversary makes of it; of too many equal records some are drawn."""
+        if self.common is None:
+            return Link(known, 0, 0.0, (), ())
+        most = round(NAMED / self.each)
+        named = self.best
+        if len(named) > most:
+            named = rng.choice(named, most, replace=False)
+        return Link(
+            known=known,
+            candidates=max(round(self.counts), 1),
+            chance=min(self.heaviest / self.weight, 1.0),
+            named=tuple(np.sort(named).tolist()),
+            learned=tuple(sorted(self.common)),
+            each=self.each,
+        )
+
+
+def merge_traces(one: list[Trace], other: list[Trace]) -> list[Trace]:
+    """Return what two parts say about the same people."""
+    return [first.merge(second) for first, second in zip(one, other, strict=True)]
+
+
+def look_in(
+    part: Part,
+    asked: Sequence[tuple[str, ...]],
+    taxonomy: Taxonomy | None,
+    *,
+    most: int | None = None,
+    seed: int = 0,
+    progress: Callable[..., None] | None = None,
+) -> list[Trace]:
+    """Return what a part of a release says about each of some people."""
+    release, numbers = part
+    certain = release.certain_items(taxonomy)
+    traces = []
+    for done, known in enumerate(asked):
+        found = release.matches(known, taxonomy)
+        common = certain.held_by_all(found.records, known)
+        traces.append(Trace.of(found, numbers[found.records], common, most=most, seed=seed))
+        if progress is not None and done % 100 == 0:
+            progress("attacking", done, len(asked))
+    return traces
 
 
 def look_for(
@@ -430,13 +586,12 @@ def look_for(
     ((Link(known=('flu',), candidates=0, chance=0.0, named=(), learned=(), each=1.0),), ())
     """
     seen: dict[frozenset[str], Link] = {}
-    wanted = [*targets.known, *targets.strangers]
-    for done, known in enumerate(wanted):
+    for done, known in enumerate(targets.wanted):
         if frozenset(known) not in seen:
             seen[frozenset(known)] = look(known)
         if progress is not None and done % 100 == 0:
-            progress("attacking", done, len(wanted))
-    links = tuple(seen[frozenset(known)]._replace(known=known) for known in wanted)
+            progress("attacking", done, len(targets.wanted))
+    links = tuple(seen[frozenset(known)]._replace(known=known) for known in targets.wanted)
     return links[: len(targets.known)], links[len(targets.known) :]
 
 
@@ -450,22 +605,8 @@ def link_of(
     >>> link_of(("flu",), found, ["gout"], np.random.default_rng(0))
     Link(known=('flu',), candidates=3, chance=0.4, named=(4, 6), learned=('gout',), each=1.0)
     """
-    if not len(found.records):
-        return Link(known, 0, 0.0, (), tuple(sorted(learned)))
-    chances = found.weights / found.counts  # of one candidate
-    heaviest = chances.max()
-    best = np.flatnonzero(chances >= heaviest * (1 - TIE))
-    each = float(min(found.counts[best].mean(), 1.0))
-    most = round(NAMED / each)
-    named = best if len(best) <= most else np.sort(rng.choice(best, most, replace=False))
-    return Link(
-        known=known,
-        candidates=found.candidates,
-        chance=float(min(heaviest / found.weights.sum(), 1.0)),
-        named=tuple(found.records[named].tolist()),
-        learned=tuple(sorted(learned)),
-        each=each,
-    )
+    link = Trace.of(found, found.records, frozenset(learned)).link(known, rng)
+    return link if len(found.records) else link._replace(learned=tuple(sorted(learned)))
 
 
 def notes_on(targets: Targets) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from setveil.attack.base import AuditRole, check_applies
+from setveil.attack.reassociation.blocks import BlockAttack
 from setveil.attack.reassociation.piece_scores import rounded
 from setveil.attack.reassociation.pieces import (
-    DISASSOCIATED,
     SAMPLE_DOC,
     assembled,
     draw_clusters,
@@ -56,7 +56,7 @@ class Placing(NamedTuple):
     pairs: Sequence[tuple[int, str, str]] | None = None
 
 
-class ReassociationAttack:
+class ReassociationAttack(BlockAttack):
     """What the attacks on chunks share: clusters are drawn, pieces placed, baselines put beside.
 
     An attack has the parameters `term_copies` (how many rows a term of the term chunk is attached
@@ -64,7 +64,6 @@ class ReassociationAttack:
     the pieces go.
     """
 
-    applies_to: ClassVar[frozenset[str]] = DISASSOCIATED
     requires: ClassVar[frozenset[str]] = frozenset()
 
     term_copies: int

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from setveil.attack.logistic import Logistic
+from setveil.attack.reassociation.blocks import gathered
 from setveil.attack.reassociation.piece_scores import check_known
 from setveil.attack.reassociation.pieces import (
     SAMPLE_DOC,
@@ -34,7 +35,7 @@ from setveil.core.params import count, flag
 from setveil.core.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from setveil.core.threads import Progress
     from setveil.relatedness.base import Relatedness
     from setveil.release import Chunk, Cluster, DisassociatedRelease
+    from setveil.release.base import Release
 
 
 SHARPNESS = 0.5
@@ -175,6 +177,11 @@ class SemanticPrior(ReassociationAttack):
         if large:
             notes = (*notes, f"in {large:,} large clusters terms were attached without clustering")
         return Placing(placed, notes, pairs if self.clustering else None)
+
+    def learn(self, release: Release, known: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Return what the whole release teaches, which is studied in one place."""
+        studied = study(gathered(release), known["relatedness"])
+        return {**known, "studied": studied}, list(studied.notes)
 
     def _placed(
         self,

@@ -100,6 +100,7 @@ class VPA(ReassociationAttack):
     """
 
     requires: ClassVar[frozenset[str]] = frozenset({"relatedness", "anonymizer"})
+    noted: ClassVar[str] = "a chunk fits in no way that was tried"
     accepts: ClassVar[frozenset[str]] = frozenset({"progress"})
     role: ClassVar[AuditRole] = reassociation_role(cost=3, params={"largest": 500})
 

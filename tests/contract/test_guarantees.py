@@ -9,8 +9,7 @@ from setveil.core import registry
 from setveil.core.errors import NotApplicable, ParameterError
 from setveil.core.params import Count, params_of
 from setveil.guarantee import from_manifest, parse
-from setveil.guarantee.base import Guarantee
-from setveil.guarantee.naming import written
+from setveil.guarantee.base import Guarantee, written
 from setveil.release.base import FORMS
 
 ENTRIES = registry.entries("guarantee")

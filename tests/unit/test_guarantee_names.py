@@ -12,7 +12,7 @@ from setveil.core.errors import InputError, ParameterError
 from setveil.core.params import params_of
 from setveil.core.registry import entries
 from setveil.guarantee import from_manifest, parse
-from setveil.guarantee.naming import written
+from setveil.guarantee.base import written
 
 SPECS = [
     "k-anonymity:k=3",

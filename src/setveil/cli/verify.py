@@ -71,7 +71,7 @@ def verify(
 
     Example: setveil verify release --guarantee k-anonymity:k=10
     """
-    from setveil.guarantee.naming import written
+    from setveil.guarantee.base import written
     from setveil.release.public_folder import fitness_of
     from setveil.release.store import load_release, remove_leftovers
 

@@ -1,11 +1,10 @@
 """Privacy models: what a release promises, checked from nothing but the release."""
 
-from setveil.guarantee.base import Guarantee, Verdict, Witness
+from setveil.guarantee.base import Guarantee, Verdict, Witness, from_manifest, parse
 from setveil.guarantee.coherence import Coherence
 from setveil.guarantee.disassociated import Disassociated
 from setveil.guarantee.k_anonymity import KAnonymity
 from setveil.guarantee.km_anonymity import KmAnonymity
-from setveil.guarantee.naming import from_manifest, parse
 from setveil.guarantee.privacy_degree import PrivacyDegree
 from setveil.guarantee.rho_uncertainty import MaxConfidence, RhoUncertainty, max_confidence
 from setveil.guarantee.safe_disassociated import SafeDisassociated

@@ -13,9 +13,8 @@ from setveil.core.literature import XU_2008
 from setveil.core.params import count, share
 from setveil.core.registry import register
 from setveil.core.words import share_as_json
-from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness
+from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness, items
 from setveil.guarantee.itemset_search import count_totals, rank_items, search_sets
-from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from setveil.core.literature import GHINITA_2008
 from setveil.core.params import count
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
-from setveil.guarantee.base import MOST_WITNESSES, CheckedInParts, Verdict, Witness, parts_of
-from setveil.guarantee.naming import items
+from setveil.guarantee.base import MOST_WITNESSES, CheckedInParts, Verdict, Witness, items, parts_of
 from setveil.release.grouped import fair_deal
 
 if TYPE_CHECKING:

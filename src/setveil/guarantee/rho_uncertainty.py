@@ -17,8 +17,8 @@ from setveil.guarantee.base import (
     Verdict,
     Witness,
     distinct_names,
+    items,
 )
-from setveil.guarantee.naming import items
 from setveil.guarantee.shown_items import shown_items
 
 if TYPE_CHECKING:

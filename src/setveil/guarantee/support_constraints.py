@@ -14,8 +14,7 @@ from setveil.core.params import count, declare
 from setveil.core.registry import register
 from setveil.core.table import TransactionTable
 from setveil.core.words import some
-from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Verdict, Witness, parts_of
-from setveil.guarantee.naming import Itemsets
+from setveil.guarantee.base import MOST_WITNESSES, HidesAmongK, Itemsets, Verdict, Witness, parts_of
 from setveil.release.views import PublishedRows, published_rows
 
 if TYPE_CHECKING:

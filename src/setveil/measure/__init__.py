@@ -7,7 +7,12 @@ from setveil.attack.randomized.noise_filter import noise_removed, score_filter
 from setveil.attack.randomized.public_records import score_ranks
 from setveil.attack.reassociation.word_mover import WordMover
 from setveil.core.interval import Rate
-from setveil.measure.disassociation import linked_share, pair_support_error, terms_lost
+from setveil.measure.disassociation import (
+    linked_share,
+    pair_support_error,
+    profile_link,
+    terms_lost,
+)
 from setveil.measure.equivocation import (
     conditional_equivocation,
     equivocation,
@@ -31,8 +36,12 @@ from setveil.measure.generalization import (
     ul_log2,
 )
 from setveil.measure.itemsets import (
+    Rule,
+    RulesKept,
     certain_itemset_loss,
     multilevel_itemset_loss,
+    rules_kept,
+    rules_of,
     top_itemsets,
     top_k_itemset_loss,
 )
@@ -44,9 +53,9 @@ from setveil.measure.reconstruction import (
     mean_reconstruction_error,
     reconstruction_error,
 )
-from setveil.measure.rules import Rule, RulesKept, rules_kept, rules_of
-from setveil.measure.score import (
+from setveil.measure.summary import (
     flat,
+    measure_all,
     score,
     score_elimination,
     score_inference,
@@ -56,10 +65,8 @@ from setveil.measure.score import (
     score_reassociation,
     score_tokens,
 )
-from setveil.measure.summary import measure_all
 from setveil.measure.targets import draw_questions, draw_targets
 from setveil.measure.uniqueness import uniqueness
-from setveil.measure.unlinked import profile_link
 
 __all__ = [
     "Bin",

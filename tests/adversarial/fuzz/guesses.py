@@ -24,7 +24,7 @@ from setveil.attack.guess import KINDS
 from setveil.attack.reassociation.prior import Prior
 from setveil.core.registry import entries
 from setveil.measure import draw_questions, draw_targets, score
-from setveil.measure.score import flat
+from setveil.measure.summary import flat
 
 if TYPE_CHECKING:
     import random

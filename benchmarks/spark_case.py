@@ -37,7 +37,6 @@ LOOK = 0.2
 def job(folder: str, out: str, engine: Spark, method: str, tree: Taxonomy) -> dict[str, Any]:
     """Anonymize records on disk; return the seconds of each stage and what came out."""
     from setveil.spark.publish import save_distributed  # they need Spark
-    from setveil.spark.release import DistributedRelease
 
     marks = [time.perf_counter()]
 
@@ -53,7 +52,7 @@ def job(folder: str, out: str, engine: Spark, method: str, tree: Taxonomy) -> di
         raise AssertionError(verdict.reason)
     found = timed(
         measure_all,
-        DistributedRelease.of(made.release),
+        made.release,
         table,
         taxonomy=tree,
         rng=np.random.default_rng(0),

@@ -1,23 +1,29 @@
-"""Parts that lie here, but are treated as if they lay elsewhere: cut at will, sent as bytes.
+"""Records and releases in parts that lie here, but are treated as if they lay elsewhere.
 
-What an algorithm over :class:`setveil.core.records.Parts` gets wrong on a cluster (functions that
-cannot be sent, merges that depend on the order, groups that meet too late) it gets wrong here too,
-without a cluster.
+They are cut at will, everything is sent as bytes, and merges come in random order. What an
+algorithm over :class:`setveil.core.records.Parts` gets wrong on a cluster (functions that cannot be
+sent, merges that depend on the order, groups that meet too late) it gets wrong here too, without a
+cluster.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import cloudpickle
 import numpy as np
 
 from setveil import TransactionTable
-from setveil.core.records import Held, Parts
+from setveil.core.arrays import offsets_of
+from setveil.core.errors import NotApplicable
+from setveil.core.records import Held, Parts, Records, Rows
 from setveil.core.table import take_rows
+from setveil.release.base import Part
+from setveil.release.chunk_blocks import COLUMNS, Lists, block_lists, part_of_blocks
+from setveil.release.parts import PartedRelease, sketch_of
 
 
 def sent(value):
@@ -31,83 +37,128 @@ class LoopbackParts(Parts):
 
     pieces: list
     sample: object
-    rng: random.Random
+    seed: int = 0
     room: int | None = 4
     spread: int = 3
 
     def fold(self, part, merge, empty):
-        """Merge what is found in the pieces, two of them at a time, in random order."""
-        found = [sent(part)(sent(piece)) for piece in self.pieces]
-        self.rng.shuffle(found)
-        if not found:
-            return empty
-        return reduce(lambda one, other: sent(merge)(sent(one), sent(other)), found)
+        """Merge what is found in the pieces, any two of them at a time."""
+        rng = random.Random(self.seed)
+        found = [sent(sent(part)(sent(piece))) for piece in self.pieces] or [empty]
+        while len(found) > 1:
+            one, other = (found.pop(rng.randrange(len(found))) for _ in range(2))
+            found.append(sent(sent(merge)(one, other)))
+        return found[0]
 
     def regroup(self, split, solve):
         """Solve the groups in random order, each with its pieces in random order."""
+        rng = random.Random(self.seed)
         groups = {}
         for piece in self.pieces:
             for number, content in sent(split)(sent(piece)):
                 groups.setdefault(number, []).append(sent(content))
         results = []
-        for number in self.rng.sample(sorted(groups), len(groups)):
-            self.rng.shuffle(groups[number])
+        for number in rng.sample(sorted(groups), len(groups)):
+            rng.shuffle(groups[number])
             results.append(sent(sent(solve)(number, groups[number])))
         return results
 
     def map(self, change):
         """Change each piece."""
-        return LoopbackParts(
-            [sent(change)(sent(piece)) for piece in self.pieces],
-            change(self.sample),
-            self.rng,
-            self.room,
-            self.spread,
-        )
+        pieces = [sent(sent(change)(sent(piece))) for piece in self.pieces]
+        return replace(self, pieces=pieces, sample=change(self.sample))
 
     def share(self, value):
         """Return a holder."""
         return Held(value)
 
 
-def cut_at_random(n, rng):
-    """Return the places of n records in some pieces."""
+def cut_at_random(n, seed):
+    """Return the places of n records, or blocks, in some pieces."""
+    rng = random.Random(seed)
     places = rng.sample(range(n), n)
     borders = sorted(rng.randrange(n + 1) for _ in range(rng.randrange(5)))
-    bounds = [0, *borders, n]
-    return [np.array(places[a:b], dtype=np.int64) for a, b in pairwise(bounds)]
+    return [np.array(places[a:b], dtype=np.int64) for a, b in pairwise([0, *borders, n])]
 
 
-def table_in_parts(table, seed, *, room=4):
-    """Cut a table at random."""
-    rng = random.Random(seed)
-    pieces = [table.take(places) for places in cut_at_random(len(table), rng)]
-    return LoopbackParts(pieces, _everything(table), rng, room)
+@dataclass(frozen=True, eq=False)
+class LoopbackTable(Records):
+    """A table in parts."""
+
+    table: TransactionTable
+    seed: int = 0
+    room: int = 4
+
+    @property
+    def vocabulary(self):
+        return self.table.vocabulary
+
+    @cached_property
+    def parts(self):
+        rows = [
+            Rows(*take_rows(self.table.offsets, self.table.items, places))
+            for places in cut_at_random(len(self.table), self.seed)
+        ]
+        used = np.flatnonzero(self.table.supports()).astype(np.int32)
+        sample = Rows(np.array([0, len(used)]), used)
+        return LoopbackParts(rows, sample, self.seed, self.room)
+
+    n_records = property(lambda self: len(self.table))
+    longest = property(lambda self: self.table.longest)
+
+    def supports(self):
+        return self.table.supports()
+
+    def rows_at(self, places):
+        return self.table.rows_at(places)
+
+    def empty_places(self):
+        return self.table.empty_places()
+
+    def table_of(self, places):
+        if places is None:
+            return self.table
+        places = sorted(set(places) & set(range(len(self.table))))
+        rows = self.table.rows_at(places)
+        lengths = np.zeros(len(self.table), dtype=np.int64)
+        lengths[places] = np.diff(rows.offsets)
+        return TransactionTable(
+            offsets=offsets_of(lengths), items=rows.items, vocabulary=self.vocabulary
+        )
 
 
-def _everything(table):
-    used = np.flatnonzero(table.supports())
-    return TransactionTable(
-        offsets=np.array([0, len(used)]), items=used, vocabulary=table.vocabulary
-    )
+def release_in_parts(release, seed=0, *, room=4):
+    """Cut a release at random: between records, or between blocks of clusters."""
+    try:
+        pieces, sample = _blocks_in_pieces(release.as_chunks(), seed)
+    except NotApplicable:
+        pieces, sample = _records_in_pieces(release, seed)
+    return PartedRelease(parts=LoopbackParts(pieces, sample, seed, room))
 
 
-def release_in_parts(release, seed, with_records, *, room=4):
-    """Cut a release whose records are rows of labels at random."""
-    rng = random.Random(seed)
-    rows = release.data_rows()
-    pieces = [
-        with_records(release, *take_rows(rows.offsets, rows.items, places))
-        for places in cut_at_random(len(release), rng)
-    ]
-    used = np.unique(rows.items)
-    sample = with_records(release, np.arange(len(used) + 1), used)
-    return LoopbackParts(pieces, sample, rng, room)
+def _records_in_pieces(release, seed):
+    stored = release.data_rows()
+    labels = [stored.labels[i] for i in np.unique(stored.items).tolist()]
+    sketch = sketch_of(release.form, labels, release.structure())
+    at = {label: i for i, label in enumerate(sketch.data_rows().labels)}
+    numbers = np.array([at.get(label, -1) for label in stored.labels], dtype=np.int32)
+    pieces = []
+    for places in cut_at_random(len(release), seed):
+        rows = take_rows(stored.offsets, numbers[stored.items], places)
+        pieces.append(Part(sketch.with_records(*rows), places))
+    return pieces, Part(sketch, np.full(len(sketch), -1))
 
 
-def chunks_in_parts(release, seed):
-    """Cut a disassociated release between its joint clusters."""
-    rng = random.Random(seed)
-    pieces = [release.part(first, last) for first, last in release.blocks]
-    rng.shuffle(pieces)
-    return LoopbackParts(pieces, release, rng)
+def _blocks_in_pieces(release, seed):
+    lists = block_lists(release)
+
+    def part(places):
+        columns = {}
+        for name in COLUMNS:
+            own = [np.array(lists[name][i], dtype=np.int32) for i in places]
+            flat = np.concatenate([np.zeros(0, dtype=np.int32), *own])
+            columns[name] = Lists(offsets_of([len(each) for each in own]), flat)
+        some = part_of_blocks(columns, release.vocabulary)
+        return Part(some, np.full(len(some), -1))
+
+    return [part(places) for places in cut_at_random(len(release.blocks), seed)], part([])

@@ -34,9 +34,8 @@ from setveil.core.registry import name_of
 from setveil.io.embeddings import Vectors
 from setveil.relatedness import NGD, Combined, Embedding, RecordCounts
 from setveil.release import publish_sets
-from setveil.spark import DistributedChunks
+from setveil.spark import DistributedChunks, DistributedRelease
 from setveil.spark.chunks import assembled
-from setveil.spark.release import DistributedRelease
 
 pytestmark = pytest.mark.spark
 
@@ -103,7 +102,7 @@ def test_clusters(release, chunks, source, attack):
     known = {"relatedness": source} if "relatedness" in attack.requires else {}
     if "anonymizer" in attack.requires:
         known["anonymizer"] = Disassociate(k=K, m=M)
-    there = DistributedRelease.of(chunks)
+    there = DistributedRelease.of_chunks(chunks)
     found = run_in_parts(attack, there, rng=np.random.default_rng(5), **known)
     assert replace(found, notes=()) == by_blocks(attack, release, chunks, **known)
     assert [each.cluster for each in found.clusters] == list(range(len(release.sizes)))
@@ -113,7 +112,7 @@ def test_clusters(release, chunks, source, attack):
 
 def test_semantic_prior_studies_the_whole_release(release, chunks, source):
     attack = SemanticPrior()
-    there = DistributedRelease.of(chunks)
+    there = DistributedRelease.of_chunks(chunks)
     found = run_in_parts(attack, there, rng=np.random.default_rng(5), relatedness=source)
     known = {"relatedness": source, "studied": study(release, source)}
     assert replace(found, notes=()) == by_blocks(attack, release, chunks, **known)
@@ -123,9 +122,9 @@ def test_semantic_prior_studies_the_whole_release(release, chunks, source):
 def test_what_no_source_can_tell(chunks):
     nothing = NGD(RecordCounts.from_rows([["else"]]))
     with pytest.raises(NotApplicable, match="in any cluster"):
-        run_in_parts(ABA(), DistributedRelease.of(chunks), relatedness=nothing)
+        run_in_parts(ABA(), DistributedRelease.of_chunks(chunks), relatedness=nothing)
     with pytest.raises(NotApplicable, match="does not look at parts"):
-        run_in_parts(TokenFrequency(), DistributedRelease.of(chunks))
+        run_in_parts(TokenFrequency(), DistributedRelease.of_chunks(chunks))
 
 
 @pytest.fixture(scope="module")
@@ -168,4 +167,4 @@ def test_wrong_tables(spark, sets, chunks, source):
     with pytest.raises(NotApplicable, match="knows no member"):
         run_in_parts(GBA(), there, relatedness=nothing)
     with pytest.raises(NotApplicable, match="does not attack releases of the form"):
-        run_in_parts(GBA(), DistributedRelease.of(chunks), relatedness=source)
+        run_in_parts(GBA(), DistributedRelease.of_chunks(chunks), relatedness=source)

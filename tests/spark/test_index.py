@@ -50,7 +50,7 @@ def test_the_same_file(spark, corpus, tmp_path):
     index = there.write_index(tmp_path / "there")
     assert index.total == here.total == 3 * len(TEXTS)
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
-    there.forget()
+    there.frame.unpersist()
 
 
 def test_a_name_from_where_we_are(spark, tmp_path, monkeypatch):

@@ -18,8 +18,7 @@ from setveil.core.errors import NotApplicable
 from setveil.measure import average_relative_error, measure_all, terms_lost
 from setveil.release import publish_sets
 from setveil.release.store import save
-from setveil.spark import DistributedTable, anonymize
-from setveil.spark.release import DistributedRelease
+from setveil.spark import DistributedRelease, DistributedTable, anonymize
 
 pytestmark = pytest.mark.spark
 
@@ -118,7 +117,7 @@ def test_what_was_made_on_spark(spark, table, method):
     tree = Taxonomy.balanced(table.vocabulary.names, fanout=2)
     there = DistributedTable.from_table(table, spark)
     made = anonymize(method, there, taxonomy=tree)
-    found = measure_all(DistributedRelease.of(made.release), there, key=made.key, taxonomy=tree)
+    found = measure_all(made.release, there, key=made.key, taxonomy=tree)
     here = method.anonymize(table, taxonomy=tree)
     same(found, measure_all(here.release, table, key=here.key, taxonomy=tree))
 

@@ -34,9 +34,8 @@ from setveil.core.errors import (
 from setveil.measure import ggd
 from setveil.release.public_folder import fitness_of
 from setveil.release.store import load_release
-from setveil.spark import DistributedTable, anonymize, apriori, splitting
+from setveil.spark import DistributedRelease, DistributedTable, anonymize, apriori, splitting
 from setveil.spark.publish import save_distributed
-from setveil.spark.stored import open_release
 
 pytestmark = pytest.mark.spark
 
@@ -78,7 +77,7 @@ def test_buckets(spark, method, tmp_path):
     assert sorted([tree.ids[v] for v in row["items"]] for row in key) == published
     save_distributed(made, tmp_path / "there", method="x", params={"k": 4})
     assert rows_of(load_release(tmp_path / "there")) == rows_of(release)
-    assert open_release(tmp_path / "there", spark).check(made.promise).holds
+    assert made.promise.check(DistributedRelease.open(tmp_path / "there", spark)).holds
 
 
 def test_one_bucket_is_solved_as_here(spark):
@@ -223,8 +222,8 @@ def test_disassociate(spark, monkeypatch, tmp_path, refine):
     assert made.check().holds
     assert made.promise.check(release).holds
     save_distributed(made, tmp_path / "there", method="x", params={})
-    opened = open_release(tmp_path / "there", spark)
-    assert opened.published.collect().to_rows() == release.to_rows()
+    opened = DistributedRelease.open(tmp_path / "there", spark)
+    assert opened.collect().to_rows() == release.to_rows()
     assert load_release(tmp_path / "there").to_rows() == release.to_rows()
 
 
@@ -240,7 +239,7 @@ def test_parts_are_checked_and_replaced(spark, tmp_path):
     assert manifest.file != again.file
     part = tmp_path / again.file / "part-00000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"x")
-    for load in (load_release, partial(open_release, engine=spark)):
+    for load in (load_release, partial(DistributedRelease.open, engine=spark)):
         with pytest.raises(ReleaseError, match="does not match its hash"):
             load(tmp_path)
 

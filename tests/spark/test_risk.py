@@ -11,8 +11,7 @@ from setveil.attack import Linkage, Targets
 from setveil.core.errors import InputError, NotApplicable, ParameterError
 from setveil.measure import draw_targets, score, uniqueness
 from setveil.release import publish_sets, publish_suppressed
-from setveil.spark import DistributedTable
-from setveil.spark.release import DistributedRelease
+from setveil.spark import DistributedRelease, DistributedTable
 
 pytestmark = pytest.mark.spark
 

@@ -24,9 +24,8 @@ from setveil.guarantee import (
 from setveil.release import publish_grouped, publish_sets
 from setveil.release.data_file import file_content
 from setveil.release.store import load_manifest, load_release, save, write_parts
-from setveil.spark import DistributedTable, anonymize
+from setveil.spark import DistributedRelease, DistributedTable, anonymize
 from setveil.spark.publish import save_distributed
-from setveil.spark.stored import open_release
 
 pytestmark = pytest.mark.spark
 
@@ -47,9 +46,9 @@ def saved(made, folder, format_="parquet"):
 def test_generalized(spark, table, tmp_path):
     tree = Taxonomy.balanced(table.vocabulary.names, fanout=2)
     folder = saved(Clump(k=3).anonymize(table, taxonomy=tree), tmp_path / "my release")
-    here, there = load_release(folder), open_release(folder, spark)
+    here, there = load_release(folder), DistributedRelease.open(folder, spark)
     for guarantee in (KAnonymity(k=3), KAnonymity(k=9), KmAnonymity(k=3, m=2)):
-        expected, found = guarantee.check(here), there.check(guarantee)
+        expected, found = guarantee.check(here), guarantee.check(there)
         assert (found.holds, found.reason) == (expected.holds, expected.reason)
         assert {(frozenset(w.items), w.support) for w in found.witnesses} == {
             (frozenset(w.items), w.support) for w in expected.witnesses
@@ -60,13 +59,15 @@ def test_suppressed(spark, table, tmp_path):
     made = SimpleSuppression(rho=0.9).anonymize(table, sensitive=("i0",))
     folder = saved(made, tmp_path / "my release")
     guarantee = Coherence(h=1, k=1, p=2, sensitive=("i0", "i1"))
-    assert open_release(folder, spark).check(guarantee) == guarantee.check(load_release(folder))
+    assert guarantee.check(DistributedRelease.open(folder, spark)) == guarantee.check(
+        load_release(folder)
+    )
 
 
 def crafted(spark, folder, form, rows, structure):
     """Write a release of a stranger, and open it."""
     write_crafted(folder, form, rows, structure, ending="parquet")
-    return open_release(folder, spark)
+    return DistributedRelease.open(folder, spark)
 
 
 def test_crafted_releases_do_not_look_safer_than_here(spark, tmp_path):
@@ -75,14 +76,14 @@ def test_crafted_releases_do_not_look_safer_than_here(spark, tmp_path):
     nodes.append(node("HIV", "venereal"))
     rows = [["flu", "venereal"], ["HIV"]]
     opened = crafted(spark, tmp_path / "tree", "generalized", rows, generalized(*nodes))
-    assert opened.check(KAnonymity(k=1)).holds
-    found = opened.check(guarantee)
+    assert KAnonymity(k=1).check(opened).holds
+    found = guarantee.check(opened)
     assert not found.exact
     assert found == guarantee.check(load_release(tmp_path / "tree"))
     for form, structure in (("split", {}), ("encoded", {"readable": ["flu"]})):
         opened = crafted(spark, tmp_path / form, form, [["HIV", "flu"]], structure)
         with pytest.raises(NotApplicable, match=r"profiles|tags"):
-            opened.check(guarantee)
+            guarantee.check(opened)
     nodes[1:] = [node("7", "*", name="HIV"), node("HIV", "*", name="flu")]
     with pytest.raises(ParameterError, match="ambiguous"):
         crafted(spark, tmp_path / "two", "generalized", [["7"], ["HIV"]], generalized(*nodes))
@@ -94,7 +95,7 @@ def test_sets_and_categories(spark, table, tmp_path):
     nodes = Clump(k=2).anonymize(table, taxonomy=tree).release
     for name, release in (("sets", sets), ("nodes", nodes)):
         save(release, tmp_path / name, method="x", params={}, promise=None)
-        there = open_release(tmp_path / name, spark)
+        there = DistributedRelease.open(tmp_path / name, spark)
         for guarantee in (
             Coherence(h=0.5, k=2, p=2, sensitive=("i0", "i4")),
             RhoUncertainty(rho=0.9, sensitive=("i1", "i5")),
@@ -104,25 +105,25 @@ def test_sets_and_categories(spark, table, tmp_path):
                 here = guarantee.check(release)
             except NotApplicable:
                 with pytest.raises(NotApplicable):
-                    there.check(guarantee)
+                    guarantee.check(there)
             else:
-                found = there.check(guarantee)
+                found = guarantee.check(there)
                 assert (found.holds, found.exact) == (here.holds, here.exact)
 
 
 def test_groups_are_read_here(spark, table, tmp_path):
     release, _ = publish_grouped(table, [n // 6 for n in range(60)], ["i0"])
     save(release, tmp_path / "groups", method="x", params={}, promise=None)
-    opened = open_release(tmp_path / "groups", spark)
+    opened = DistributedRelease.open(tmp_path / "groups", spark)
     for p in (1, 2, 6):
         guarantee = PrivacyDegree(p=p, sensitive=("i0",))
-        assert opened.check(guarantee) == guarantee.check(release)
+        assert guarantee.check(opened) == guarantee.check(release)
 
 
 def test_disassociated(spark, table, tmp_path):
     made = Disassociate(k=3, m=2).anonymize(table)
     folder = saved(made, tmp_path / "my release")
-    verdict = open_release(folder, spark).check(made.promise)
+    verdict = made.promise.check(DistributedRelease.open(folder, spark))
     assert verdict.reason == made.promise.check(made.release).reason
 
 
@@ -132,9 +133,9 @@ def test_damage_is_told(spark, table, tmp_path):
     file = next(folder.glob("release-*"))
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     with pytest.raises(ReleaseError, match="does not match its hash"):
-        open_release(folder, spark)
+        DistributedRelease.open(folder, spark)
     with pytest.raises(ReleaseError, match="Spark reads releases in Parquet"):
-        open_release(saved(made, tmp_path / "lines", "jsonl"), spark)
+        DistributedRelease.open(saved(made, tmp_path / "lines", "jsonl"), spark)
 
 
 def parts_changed(folder, change):
@@ -179,9 +180,9 @@ def test_damaged_parts_are_told_by_both(spark, table, tmp_path, case):
     else:
         made = anonymize(Disassociate(k=3, m=2), there)
     save_distributed(made, folder, method=method, params={})
-    assert open_release(folder, spark).check(made.promise).holds
+    assert made.promise.check(DistributedRelease.open(folder, spark)).holds
     parts_changed(folder, change)
     with pytest.raises(ReleaseError, match=said):
         load_release(folder)
     with pytest.raises(ReleaseError, match=said):
-        open_release(folder, spark)
+        DistributedRelease.open(folder, spark)

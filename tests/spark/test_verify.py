@@ -19,7 +19,7 @@ from setveil.guarantee import (
     SafeDisassociated,
     SupportConstraints,
 )
-from setveil.spark import DistributedChunks, DistributedTable, check
+from setveil.spark import DistributedRelease, DistributedTable, check
 
 pytestmark = pytest.mark.spark
 
@@ -84,7 +84,7 @@ def test_the_same_moles(spark, table, h, k, p):
 def test_disassociated(spark, table):
     rows = [row for row in table.to_rows() if row]
     release = Disassociate(k=3, m=2).anonymize(TransactionTable.from_rows(rows)).release
-    there = DistributedChunks.from_release(release, spark)
+    there = DistributedRelease.from_release(release, spark)
     assert there.collect().to_rows() == release.to_rows()
     assert check(Disassociated(k=3, m=2), there).reason == (
         Disassociated(k=3, m=2).check(release).reason

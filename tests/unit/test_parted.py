@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.parted import PartedRecords, in_many_parts
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.loopback import LoopbackTable, release_in_parts
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import (
@@ -44,6 +46,8 @@ from setveil.measure import draw_targets, measure_all, score, top_itemsets, uniq
 from setveil.relatedness import NGD, RecordCounts
 from setveil.release import publish_sets, publish_suppressed
 
+CUTS = st.integers(0, 999)
+"""Seeds of :func:`tests.loopback.cut_at_random`."""
 ELSEWHERE = {"re", "tkd_ml2", "certain_links", "tkd"}
 """Of clusters: what is counted in a random original, or over all clusters at once."""
 
@@ -83,7 +87,7 @@ def test_measures(seed):
     table = drawn_table(seed)
     for release, _, tree, secret in releases(table):
         known = {"taxonomy": tree, "sensitive": secret}
-        parted, there = in_many_parts(release, seed), PartedRecords(table, seed)
+        parted, there = release_in_parts(release, seed), LoopbackTable(table, seed)
         found = measure_all(parted, there, **known)
         assert_same(found, measure_all(release, table, **known))
         assert parted.may_come_from(there)
@@ -95,21 +99,21 @@ def test_measures(seed):
 def test_measures_of_clusters(seed):
     table = drawn_table(seed, least=1)
     made = Disassociate(k=3, m=2).anonymize(table)
-    found = measure_all(in_many_parts(made.release, seed), PartedRecords(table, seed), k=3)
+    found = measure_all(release_in_parts(made.release, seed), LoopbackTable(table, seed), k=3)
     assert_same(found, measure_all(made.release, table, k=3), ELSEWHERE)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_people(seed):
     table = drawn_table(seed, n=60, items=9, least=1)
-    there = PartedRecords(table, seed)
+    there = LoopbackTable(table, seed)
     for m, knowledge in ((2, "random"), (1, "rarest"), (2, "common")):
         known = {"m": m, "knowledge": knowledge, "sample": 20}
         drawn = draw_targets(there, **known)
         assert drawn == draw_targets(table, **known)
     targets = draw_targets(table, sample=30)
     for release, key, tree, _ in releases(table):
-        parted = in_many_parts(release, seed)
+        parted = release_in_parts(release, seed)
         found = Linkage(k=4).run(parted, targets=targets, taxonomy=tree)
         expected = Linkage(k=4).run(release, targets=targets, taxonomy=tree)
         assert found.notes == expected.notes
@@ -123,11 +127,12 @@ def test_people(seed):
         assert scored == told
 
 
-def test_clusters_are_not_named():
+@given(cut=CUTS)
+def test_clusters_are_not_named(cut):
     table = drawn_table(4, least=1)
     release = Disassociate(k=3, m=2).anonymize(table).release
     targets = draw_targets(table, sample=20)
-    found = Linkage().run(in_many_parts(release), targets=targets)
+    found = Linkage().run(release_in_parts(release, cut), targets=targets)
     expected = Linkage().run(release, targets=targets)
     for one, other in zip(found.links, expected.links, strict=True):
         assert one.candidates == other.candidates
@@ -137,23 +142,24 @@ def test_clusters_are_not_named():
     assert "records that are distributed without numbers are not named" in found.notes
 
 
-@pytest.mark.parametrize("m", [1, 2, 3])
-def test_uniqueness(m):
-    table = drawn_table(5)
-    there = PartedRecords(table)
+@given(cut=CUTS, m=st.integers(1, 3), seed=st.integers(0, 9))
+def test_uniqueness(cut, m, seed):
+    table = drawn_table(seed)
+    there = LoopbackTable(table, cut)
     assert uniqueness(there, m) == uniqueness(table, m)
     draws = {"samples": 50, "countable": 0}
     assert uniqueness(there, m, **draws) == uniqueness(table, m, **draws)
 
 
-def test_itemsets():
-    table = drawn_table(6)
-    assert top_itemsets(PartedRecords(table), 40) == top_itemsets(table, 40)
+@given(cut=CUTS, seed=st.integers(0, 9))
+def test_itemsets(cut, seed):
+    table = drawn_table(seed)
+    assert top_itemsets(LoopbackTable(table, cut), 40) == top_itemsets(table, 40)
 
 
 def test_what_needs_all_records():
     table = drawn_table(7)
-    parted = in_many_parts(publish_suppressed(table, [True] * 9)[0])
+    parted = release_in_parts(publish_suppressed(table, [True] * 9)[0])
     with pytest.raises(NotApplicable, match="one place"):
         parted.to_rows()
     with pytest.raises(NotApplicable, match="use --engine local"):
@@ -191,10 +197,10 @@ def test_tables(attack):
     expected = attack.run(release, rng=np.random.default_rng(2), **known)
     assert expected.tables
     for seed in range(3):
-        parted = in_many_parts(release, seed)
+        parted = release_in_parts(release, seed)
         found = run_in_parts(attack, parted, rng=np.random.default_rng(2), **known)
         assert found.to_json() == expected.to_json()
-    scored = score(expected, release=release, original=PartedRecords(table), key=key)
+    scored = score(expected, release=release, original=LoopbackTable(table), key=key)
     assert scored == score(expected, release=release, original=table, key=key)
 
 
@@ -211,7 +217,7 @@ def test_shadow_learns_here_and_scores_there():
     known = {"relatedness": NGD(RecordCounts.from_rows(rows[:80])), "anonymizer": method}
     attack = Shadow(tables=20)
     expected = attack.run(made.release, rng=np.random.default_rng(3), **known)
-    parted = in_many_parts(made.release, 4)
+    parted = release_in_parts(made.release, 4)
     found = run_in_parts(attack, parted, rng=np.random.default_rng(3), **known)
     assert expected.tables
     assert found.to_json() == expected.to_json()
@@ -228,9 +234,11 @@ def test_blocks(attack):
     known = {"relatedness": source_of(table)} if "relatedness" in attack.requires else {}
     if "anonymizer" in attack.requires:
         known["anonymizer"] = Disassociate(k=3, m=2)
-    found = run_in_parts(attack, in_many_parts(made.release), rng=np.random.default_rng(5), **known)
+    found = run_in_parts(
+        attack, release_in_parts(made.release), rng=np.random.default_rng(5), **known
+    )
     again = run_in_parts(
-        attack, in_many_parts(made.release, 7), rng=np.random.default_rng(5), **known
+        attack, release_in_parts(made.release, 7), rng=np.random.default_rng(5), **known
     )
     assert found == again
     told, _ = attack.learn(made.release, known)
@@ -242,7 +250,7 @@ def test_blocks(attack):
     firsts = [first for first, _ in made.release.blocks]
     joined = joined_guess(found.attack, said, firsts)
     assert replace(found, notes=(), baselines={}) == joined
-    scored = score(found, release=made.release, original=PartedRecords(table), key=made.key)
+    scored = score(found, release=made.release, original=LoopbackTable(table), key=made.key)
     assert scored == score(found, release=made.release, original=table, key=made.key)
 
 

@@ -490,7 +490,6 @@ def anonymize_on_spark(
     from setveil.core.missing_items import DROP, complete
     from setveil.spark import anonymize, read_distributed
     from setveil.spark.publish import save_distributed
-    from setveil.spark.release import DistributedRelease
 
     progress("reading")
     table = read_distributed(data, find_spark(engine), format="parquet", **reading.settings)
@@ -518,6 +517,6 @@ def anonymize_on_spark(
         "promise": made.promise.describe(),
         "sensitive": secret,
         "log": made.log,
-        "content": DistributedRelease.of(made.release).content(),
+        "content": made.release.content(),
         "missing": outside,
     }

@@ -227,7 +227,7 @@ def _runner(engine: str, method: Any) -> Any:
     if spark is None:
         return method.run
     from setveil.attack.base import check_in_parts, run_in_parts
-    from setveil.spark.release import DistributedRelease
+    from setveil.spark import DistributedRelease
 
     check_in_parts(method)
 

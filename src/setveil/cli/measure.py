@@ -314,8 +314,11 @@ def _open_on_spark(
 ) -> "tuple[Release, Records, Taxonomy | None, tuple[str, ...]]":
     """Return a release and its original, both distributed, the tree and the sensitive items."""
     from setveil.core.missing_items import DROP
-    from setveil.spark.release import DistributedRelease
+    from setveil.release.parts import check_parts
+    from setveil.release.store import load_manifest
+    from setveil.spark import DistributedRelease
 
+    check_parts(load_manifest(directory).form)
     release = DistributedRelease.open(directory, engine)
     table = _original(engine, original, by_place=by_place, reading=reading, quiet=quiet)
     items = table.every_item()

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from setveil.guarantee.base import Guarantee, Verdict
-    from setveil.release.account import Content
-    from setveil.spark.stored import OpenedRelease
 
 UNFIT = 2
 """Exit code where the promise holds, but more than the release is in its directory."""
@@ -85,13 +83,13 @@ def verify(
             say(f"removed what an interrupted run left: {name}", quiet=quiet)
         fitness = fitness_of(release)
         if spark is not None:
-            from setveil.spark.stored import open_release
+            from setveil.spark import DistributedRelease, check
 
-            opened = open_release(directory, spark)
+            opened = DistributedRelease.open(directory, spark)
             progress("checking")
-            verdicts = [(each, opened.check(each)) for each in asked]
-            content = _content_on_spark(directory, opened)
-            near = _variants(asked, _published_names(directory, opened.published))
+            verdicts = [(each, check(each, opened)) for each in asked]
+            content = opened.content()
+            near = _variants(asked, _published_names(directory, opened.sample))
         else:
             published = load_release(directory)
             progress("checking")
@@ -148,24 +146,6 @@ def _variants(asked: "list[Guarantee]", names: "Iterable[str]") -> dict[str, str
 
     sensitive = dict.fromkeys(item for each in asked for item in getattr(each, "sensitive", ()))
     return variants(list(sensitive), names) if sensitive else {}
-
-
-def _content_on_spark(directory: "Path", opened: "OpenedRelease") -> "Content":
-    """Return what a distributed release shows, by the items that its records hold."""
-    from setveil.core.errors import NotApplicable
-    from setveil.release.account import content_of_items
-    from setveil.release.parts import sketch_of
-    from setveil.release.store import load_manifest
-    from setveil.spark.table import DistributedTable
-
-    if not isinstance(opened.published, DistributedTable):
-        return content_of_items(None)
-    manifest = load_manifest(directory)
-    labels = list(opened.published.vocabulary.names)
-    try:
-        return content_of_items(sketch_of(manifest.form, labels, manifest.structure))
-    except NotApplicable:
-        return content_of_items(None)
 
 
 def _guarantees_to_check(directory: "Path", specs: list[str] | None) -> list["Guarantee"]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from setveil.core.errors import ParameterError
@@ -19,18 +20,20 @@ from setveil.core.params import (
     read_values,
     split_spec,
 )
-from setveil.core.records import Parts, Whole
+from setveil.core.records import Parts, Records, Whole
 from setveil.core.registry import find, name_of
+from setveil.core.table import TransactionTable
 from setveil.io.item_lists import read_items, read_itemsets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from setveil.core.table import TransactionTable
+    from setveil.core.records import Rows, Shared
+    from setveil.core.table import Vocabulary
     from setveil.release.base import Release
 
-    Published: TypeAlias = Release | TransactionTable | Parts[Any]
+    Published: TypeAlias = Release | Records | Parts[Any]
     """A release, a table, or parts that are releases or tables of some records."""
 
 
@@ -148,7 +151,19 @@ def parts_of(published: Published) -> Parts[Any]:
     """
     if isinstance(published, Parts):
         return published
-    return Whole(published)
+    if isinstance(published, TransactionTable):
+        return Whole(published)
+    if isinstance(published, Records):
+        names = published.share(published.vocabulary)
+        return published.parts.map(partial(_table_of, vocabulary=names))
+    return published.parts_to_check()
+
+
+def _table_of(rows: Rows, vocabulary: Shared[Vocabulary]) -> TransactionTable:
+    """Return some records of a table as a table (by name: workers find it)."""
+    return TransactionTable.unchecked(
+        offsets=rows.offsets, items=rows.items, vocabulary=vocabulary.value
+    )
 
 
 def distinct_names(given: object) -> tuple[str, ...]:

@@ -66,13 +66,13 @@ class Content(NamedTuple):
         return self._asdict() | {"sentence": self.sentence or None}
 
 
-def content_of_items(items: Release | None) -> Content:
+def content_of_items(items: Release) -> Content:
     """Return what a distributed release shows, where that is nothing; other shares are unknown.
 
     Parameters
     ----------
     items
-        A release of the same form with each published item alone in a record; None for chunks.
+        A release of the same form with each published item alone in a record.
 
     Examples
     --------
@@ -82,8 +82,6 @@ def content_of_items(items: Release | None) -> Content:
     >>> content_of_items(alone).bare
     False
     """
-    if items is None:
-        return Content()
     if not len(items):
         return Content(NOTHING, bare=True)
     found = items.content()

@@ -201,7 +201,7 @@ class Release(ShowsRecords):
     """Whether no record is published longer than it was; if not, there are as many records."""
 
     says_by_records: ClassVar[bool] = False
-    """Whether a record says what it says beside any others, so that some are a part."""
+    """Whether a record, or a cluster, says the same beside any others, so that some are a part."""
 
     def __init_subclass__(cls) -> None:
         can_be_stored = getattr_static(cls, "rebuild") is not vars(Release)["rebuild"]
@@ -302,6 +302,13 @@ class Release(ShowsRecords):
     def in_parts(self) -> Parts[Part]:
         """Return the parts of the release: here there is one."""
         return Whole(Part(self, np.arange(len(self))))
+
+    def parts_to_check(self) -> Parts[Release]:
+        """Return the parts as a guarantee looks at them: rows count, whatever they say of people.
+
+        A form that does not show what a guarantee asks for refuses it.
+        """
+        return Whole(self)
 
     def with_records(self, offsets: Int64Array, items: Int32Array) -> Self:
         """Return other records over what this release publishes, as a part of it.

@@ -96,6 +96,7 @@ terms
     """
 
     form: ClassVar[str] = "disassociated"
+    says_by_records: ClassVar[bool] = True
     counted_in_worlds: ClassVar[bool] = True
     shows_lengths: ClassVar[bool] = False
 

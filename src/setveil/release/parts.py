@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from setveil.release.base import FORMS, Bounds, Part, Release, rebuild
 from setveil.release.data_file import LabelledRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from setveil.core.arrays import FloatArray, Int64Array
     from setveil.core.records import Parts
@@ -63,33 +64,44 @@ class PartedRelease(Release):
         return f"<{type(self).__name__} of the form {self.form}>"
 
     @property
-    def sketch(self) -> Release:
-        """A release of the same form with each published item alone in a record."""
+    def sample(self) -> Release:
+        """A release of the same form that shows all that is published."""
         return self.parts.sample.release
+
+    @property
+    def sketch(self) -> Release:
+        """The same, of a form of which some records are a part."""
+        check_parts(self.form)
+        return self.sample
 
     @property
     def form(self) -> str:  # type: ignore[override]
         """The form of the whole and of each part."""
-        return self.sketch.form
+        return self.sample.form
 
     @property
     def generalizes(self) -> bool:  # type: ignore[override]
         """Whether a published term may stand for several original items."""
-        return self.sketch.generalizes
+        return self.sample.generalizes
 
     @property
     def needs_taxonomy(self) -> bool:  # type: ignore[override]
         """Whether only the taxonomy tells what stands behind a published term."""
-        return self.sketch.needs_taxonomy
+        return self.sample.needs_taxonomy
 
     @property
     def counted_in_worlds(self) -> bool:  # type: ignore[override]
         """Whether itemsets are counted in a random original."""
-        return self.sketch.counted_in_worlds
+        return self.sample.counted_in_worlds
 
     def in_parts(self) -> Parts[Part]:
-        """Return the parts."""
+        """Return the parts, of a form of which some records are a part."""
+        check_parts(self.form)
         return self.parts
+
+    def parts_to_check(self) -> Parts[Release]:
+        """Return the parts as releases, of any form."""
+        return self.parts.map(attrgetter("release"))
 
     def __len__(self) -> int:
         return self._length
@@ -106,11 +118,11 @@ class PartedRelease(Release):
 
     def people(self) -> int:
         """Return how many people the records are about."""
-        return self.parts.fold(_people_of, int.__add__, 0)
+        return self.in_parts().fold(_people_of, int.__add__, 0)
 
     def length_counts(self) -> Int64Array:
         """Return how many records publish 0, 1, 2 and so on items."""
-        return self.parts.fold(_lengths_of, add_lengths, np.zeros(1, dtype=np.int64))
+        return self.in_parts().fold(_lengths_of, add_lengths, np.zeros(1, dtype=np.int64))
 
     def label_counts(self) -> LabelCounts:
         """Return how often each label is published, and what it stands for."""
@@ -119,7 +131,7 @@ class PartedRelease(Release):
     @cached_property
     def _label_counts(self) -> LabelCounts:
         known = self.sketch.label_counts()
-        counts = self.parts.fold(_labels_of, np.add, np.zeros_like(known.occurrences))
+        counts = self.in_parts().fold(_labels_of, np.add, np.zeros_like(known.occurrences))
         return known._replace(occurrences=counts)
 
     def expected_supports(
@@ -128,7 +140,7 @@ class PartedRelease(Release):
         """Return the mean support of each of some itemsets over :meth:`sample_world`."""
         self.sketch.expected_supports(itemsets, taxonomy)  # refuses here, before any worker does
         function = partial(_expected_in, itemsets=itemsets, taxonomy=taxonomy)
-        return self.parts.fold(function, np.add, np.zeros(len(itemsets)))
+        return self.in_parts().fold(function, np.add, np.zeros(len(itemsets)))
 
     def expected_support(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> float:
         """Return the mean of the support of `itemset` over :meth:`sample_world`."""
@@ -137,12 +149,12 @@ class PartedRelease(Release):
     def support_bounds(self, itemset: Iterable[str], taxonomy: Taxonomy | None = None) -> Bounds:
         """Return the least and greatest support: records are independent, so bounds add up."""
         function = partial(_bounds_in, itemset=tuple(itemset), taxonomy=taxonomy)
-        return self.parts.fold(function, _add_bounds, Bounds(low=0, high=0))
+        return self.in_parts().fold(function, _add_bounds, Bounds(low=0, high=0))
 
     def chunk_terms(self) -> frozenset[str]:
         """Return the terms that stand in some chunk."""
         self.sketch.as_chunks()
-        return self.parts.fold(_chunk_terms_of, frozenset.union, frozenset())
+        return self.in_parts().fold(_chunk_terms_of, frozenset.union, frozenset())
 
     # --- what the sketch tells, with the counts of the whole ------------------------------------
 
@@ -165,7 +177,7 @@ class PartedRelease(Release):
         """Return the records with what they hold for certain, part by part."""
         alone = original.every_item()
         return PartedTable(
-            rows=self.parts.map(partial(_certain_in, alone=alone, taxonomy=taxonomy)),
+            rows=self.in_parts().map(partial(_certain_in, alone=alone, taxonomy=taxonomy)),
             vocabulary=self.sketch.certain_table(alone, taxonomy).vocabulary,
         )
 
@@ -174,7 +186,7 @@ class PartedRelease(Release):
         alone = original.every_item()
         shown = self.sketch.shown_classes(alone, taxonomy)
         table = PartedTable(
-            rows=self.parts.map(partial(_classes_in, alone=alone, taxonomy=taxonomy)),
+            rows=self.in_parts().map(partial(_classes_in, alone=alone, taxonomy=taxonomy)),
             vocabulary=shown.table.vocabulary,
         )
         return replace(shown, table=table)
@@ -189,9 +201,9 @@ class PartedRelease(Release):
     def content(self) -> Content:
         """Return what the release shows, where that is nothing; other shares are not counted."""
         with suppress(NotApplicable):
-            self.sketch.as_chunks()
+            self.sample.as_chunks()
             return Content()
-        return content_of_items(self.sketch)
+        return content_of_items(self.sample) if self.sample.says_by_records else Content()
 
     def as_nodes(self) -> GeneralizedRelease:
         """Return the published nodes, each alone in a record."""
@@ -256,7 +268,12 @@ class PartedTable(Records):
 
 
 def check_parts(form: str) -> None:
-    """Refuse a form whose records do not say by themselves what they say."""
+    """Refuse a form whose records do not say by themselves what they say.
+
+    >>> check_parts("grouped")
+    Traceback (most recent call last):
+    setveil.core.errors.NotApplicable: releases of the form 'grouped' are not cut into parts: ...
+    """
     if form in FORMS and not FORMS[form].says_by_records:
         raise NotApplicable(
             f"releases of the form {form!r} are not cut into parts: what a record says depends "
@@ -265,18 +282,17 @@ def check_parts(form: str) -> None:
         )
 
 
-def sketch_of(form: str, labels: list[str], structure: Any) -> Release:  # noqa: ANN401
+def sketch_of(form: str, labels: Iterable[str], structure: Mapping[str, Any]) -> Release:
     """Return a release of a form with each published label alone in a record.
+
+    The structure is that of a manifest, which rebuilding the form checks.
 
     >>> sketch_of("suppressed", ["flu", "gout"], {}).to_rows()
     [['flu'], ['gout']]
-    >>> sketch_of("grouped", ["flu"], {})
-    Traceback (most recent call last):
-    setveil.core.errors.NotApplicable: releases of the form 'grouped' are not cut into parts: ...
     """
-    check_parts(form)
-    nodes = structure.get("nodes")
-    place = {node["id"]: v for v, node in enumerate(nodes)} if isinstance(nodes, list) else {}
+    nodes, place = structure.get("nodes"), {}
+    if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
+        place = {str(node.get("id")): v for v, node in enumerate(nodes)}
     ordered = sorted(labels, key=lambda label: (place.get(label, 0), label))
     return rebuild(form, LabelledRows.of([label] for label in ordered), structure)
 

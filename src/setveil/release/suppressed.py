@@ -132,6 +132,10 @@ class ItemRows(Release):
         rows = self.published_rows()
         return rows.offsets, rows.items, rows.names
 
+    def with_records(self, offsets: Int64Array, items: Int32Array) -> Self:
+        """Return other records over the same vocabulary."""
+        return unchecked_copy(self, offsets=offsets, items=items)
+
     def supports(self) -> Int64Array:
         """Return for each item of the vocabulary the number of records that hold it."""
         return np.bincount(self.items, minlength=len(self.vocabulary))
@@ -345,10 +349,6 @@ class SuppressedRelease(ItemRows):
     def label_counts(self) -> LabelCounts:
         """Return how often each item is published: it stands for itself."""
         return LabelCounts(self.supports(), np.ones(len(self.vocabulary), dtype=np.int64))
-
-    def with_records(self, offsets: Int64Array, items: Int32Array) -> Self:
-        """Return other records over the same vocabulary."""
-        return unchecked_copy(self, offsets=offsets, items=items)
 
     def nodes_published(
         self, tree: Taxonomy, rng: np.random.Generator

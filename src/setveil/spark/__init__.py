@@ -7,12 +7,13 @@ collected; what the driver holds is the vocabulary and results.
 from setveil.spark.chunks import DistributedChunks
 from setveil.spark.methods import DistributedAnonymization, anonymize
 from setveil.spark.reading import read_distributed
+from setveil.spark.release import DistributedRelease, check
 from setveil.spark.table import DistributedTable
-from setveil.spark.verify import check
 
 __all__ = [
     "DistributedAnonymization",
     "DistributedChunks",
+    "DistributedRelease",
     "DistributedTable",
     "anonymize",
     "check",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from setveil.core.arrays import Int32Array, Int64Array
 
-Batch = Rows
-
 ROWS = 1 << 18
 """How many rows a function gets at a time at most; a worker holds no more of a partition."""
 MERGERS = 8
@@ -77,7 +75,12 @@ class FrameParts(Parts[Part]):
 
     def share(self, value: Value) -> Shared[Value]:
         """Send a value to all workers once."""
-        return self.frame.sparkSession.sparkContext.broadcast(value)
+        return share(self.frame, value)
+
+
+def share(frame: DataFrame, value: Value) -> Shared[Value]:
+    """Send a value to all workers that read a frame, once."""
+    return frame.sparkSession.sparkContext.broadcast(value)
 
 
 def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:

@@ -16,16 +16,16 @@ from setveil.release.chunk_blocks import (
     block_lists,
     release_of_blocks,
 )
-from setveil.spark.batches import map_batches, rows_of
+from setveil.spark.batches import map_batches, rows_of, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
-    from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
     from setveil.core.arrays import Int32Array
+    from setveil.core.records import Shared
     from setveil.release.disassociated import DisassociatedRelease
 
 SCHEMA = ", ".join(f"{name} array<int>" for name in COLUMNS)
@@ -70,10 +70,6 @@ class DistributedChunks:
         with spoken_errors():
             return int(self.frame.select(sql.sum(size)).collect()[0][0] or 0)
 
-    def broadcast_names(self) -> Broadcast[tuple[str, ...]]:
-        """Send the names to all workers once."""
-        return self.frame.sparkSession.sparkContext.broadcast(self.vocabulary.names)
-
     @classmethod
     def from_release(
         cls, release: DisassociatedRelease, engine: Spark | None = None
@@ -96,7 +92,7 @@ class DistributedChunks:
             each = sql.explode(sql.array_distinct(sql.concat("items", "terms")))
             found = frame.select(each.alias("name")).distinct().toArrow()["name"].to_pylist()
         vocabulary = Vocabulary(names=tuple(sorted(found)))
-        names = frame.sparkSession.sparkContext.broadcast(vocabulary.names)
+        names = share(frame, vocabulary.names)
         numbered = map_batches(frame.select(*COLUMNS), partial(number_names, names=names), SCHEMA)
         return cls(frame=numbered, vocabulary=vocabulary)
 
@@ -116,7 +112,7 @@ def assembled(blocks: pa.Table, names: Sequence[str]) -> DisassociatedRelease:
     return release_of_blocks(lists_in(blocks), names)
 
 
-def number_names(table: pa.Table, names: Broadcast[tuple[str, ...]]) -> pa.Table:
+def number_names(table: pa.Table, names: Shared[tuple[str, ...]]) -> pa.Table:
     """Replace the names of items and terms by numbers; their order stays (runs on a worker)."""
     import pyarrow as pa
     import pyarrow.compute as pc

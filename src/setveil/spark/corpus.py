@@ -114,7 +114,7 @@ class DistributedCorpus:
 
         Notes
         -----
-        Spark keeps the words, in memory and on disk, until :meth:`forget`.
+        Spark keeps the words, in memory and on disk, until ``corpus.frame.unpersist()``.
         """
         from pyspark.sql import functions as sql
 
@@ -141,10 +141,6 @@ class DistributedCorpus:
 
         with spoken_errors():
             return self.frame.where(sql.size(WORDS) == 0).count()
-
-    def forget(self) -> None:
-        """Let Spark forget the words."""
-        self.frame.unpersist()
 
     def spellings(self) -> tuple[Spellings, dict[str, npt.NDArray[Any]]]:
         """Return the different spellings, and the arrays of an index that tell about them."""

@@ -37,10 +37,9 @@ from setveil.release.set_generalized import SetGeneralizedRelease, set_label
 from setveil.release.suppressed import SuppressedRelease
 from setveil.spark.batches import apply_groups, lists_of, map_batches, rows_of
 from setveil.spark.chunks import SCHEMA, DistributedChunks, blocks_of
+from setveil.spark.release import DistributedRelease, check
 from setveil.spark.splitting import BUCKET, Limits, make_buckets, make_parts
-from setveil.spark.stored import OpenedRelease
 from setveil.spark.table import ITEMS, RECORD, DistributedTable, sorted_rows
-from setveil.spark.verify import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -82,7 +81,7 @@ class DistributedAnonymization:
         Numbers about the run.
     """
 
-    release: OpenedRelease | DistributedChunks
+    release: DistributedRelease
     promise: Guarantee
     key: DataFrame | None = None
     log: tuple[Step, ...] = ()
@@ -90,9 +89,7 @@ class DistributedAnonymization:
 
     def check(self) -> Verdict:
         """Check the promise, without collecting anything."""
-        if isinstance(self.release, DistributedChunks):
-            return check(self.promise, self.release)
-        return self.release.check(self.promise)
+        return check(self.promise, self.release)
 
 
 def anonymize(
@@ -195,14 +192,14 @@ def _named_columns(table: DistributedTable) -> tuple[list[str], str]:
 
 def published_nodes(
     frame: DataFrame, tree: Taxonomy, *, hides: bool
-) -> tuple[OpenedRelease, DataFrame | None]:
+) -> tuple[DistributedRelease, DataFrame | None]:
     """Return the release of rows of nodes of a whole tree, and its key where rows have names."""
 
     def structure(used: Int64Array) -> dict[str, Any]:
         return {"hides": hides, "whole": False, "nodes": describe_tree(tree.pruned(used)[0])}
 
     form = GeneralizedRelease.form
-    release = OpenedRelease.of_rows(frame, tree.ids, form, structure, bags=hides)
+    release = DistributedRelease.of_rows(frame, tree.ids, form, structure, bags=hides)
     return release, frame if RECORD in frame.columns else None
 
 
@@ -353,8 +350,9 @@ def disassociated(
         subject=_in_words(splits.loads[:, 0], "parts"),
         reason="each is cut into clusters and chunks by one worker",
     )
+    chunks = DistributedChunks(frame=blocks, vocabulary=table.vocabulary)
     return DistributedAnonymization(
-        release=DistributedChunks(frame=blocks, vocabulary=table.vocabulary),
+        release=DistributedRelease.of_chunks(chunks),
         promise=method.promise,
         log=(step,),
         figures={"parts": len(used)},
@@ -430,7 +428,7 @@ def _by_labels(
     """Publish each item as a label, the same in all records."""
     frame = recoded(table, decision.image)
     return DistributedAnonymization(
-        release=OpenedRelease.of_rows(frame, labels, form, lambda _: {}, bags=False),
+        release=DistributedRelease.of_rows(frame, labels, form, lambda _: {}, bags=False),
         promise=decision.promise,
         key=frame if table.has_ids else None,
         log=decision.log,

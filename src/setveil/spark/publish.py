@@ -14,10 +14,9 @@ from setveil.core.registry import name_of
 from setveil.engine.spark import spoken_errors
 from setveil.release.chunk_blocks import COLUMNS, NAMED
 from setveil.release.data_file import PARTS, content_blocks, remove
-from setveil.release.disassociated import DisassociatedRelease
 from setveil.release.manifest import Manifest
 from setveil.release.store import write_parts
-from setveil.spark.batches import map_batches
+from setveil.spark.batches import map_batches, share
 from setveil.spark.chunks import DistributedChunks
 from setveil.spark.reading import address_of
 from setveil.spark.table import ITEMS, name_items
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from setveil.core.records import Shared
     from setveil.spark.methods import DistributedAnonymization
-    from setveil.spark.stored import OpenedRelease
+    from setveil.spark.release import DistributedRelease
 
 PATIENCE, QUIET, LOOK = 10.0, 0.6, 0.1
 """Seconds: how long workers may take to stop, to write nothing before it is over, between looks."""
@@ -83,14 +82,11 @@ def _staged(
     """Let the workers write the data; return what is to be said about it."""
     release = made.release
     structure: dict[str, Any] = {"parts": True}
-    if isinstance(release, DistributedChunks):
-        records, occurrences = _write_chunks(release, staged)
-        form = DisassociatedRelease.form
+    if isinstance(release.published, DistributedChunks):
+        occurrences = _write_chunks(release.published, staged)
     else:
-        records, occurrences = _write_records(release, staged)
-        _, sample = release.records
-        form = sample.form
-        structure |= sample.structure()
+        occurrences = _write_records(release, staged)
+        structure |= release.sample.structure()
     _tidy(staged)
     digest = hashlib.sha256()
     for block in content_blocks(staged):
@@ -98,11 +94,11 @@ def _staged(
     promise = made.promise
     says = {"name": name_of(type(promise)), "params": promise.params(), "says": promise.describe()}
     return Manifest(
-        form=form,
+        form=release.form,
         method=method,
         params=dict(params),
         promise=says,
-        records=records,
+        records=len(release),
         occurrences=occurrences,
         tool=f"setveil {__version__}",
         file=f"release-{digest.hexdigest()[:16]}.parquet",
@@ -123,34 +119,33 @@ def _remove_for_good(staged: Path) -> None:
         time.sleep(LOOK)
 
 
-def _write_records(release: OpenedRelease, staged: Path) -> tuple[int, int]:
-    """Write records as lists of labels; return how many records and published items there are."""
+def _write_records(release: DistributedRelease, staged: Path) -> int:
+    """Write records as lists of labels; return how many labels there are."""
     from pyspark.sql import functions as sql
 
-    table, sample = release.records
-    labels = table.share(tuple(sample.data_rows().labels))
-    parts = table.n_records // PART + 1
-    size = sql.size(ITEMS)
-    frame = release.in_form_order()
+    frame, size = release.in_form_order(), sql.size(ITEMS)
+    labels = share(frame, tuple(release.sample.data_rows().labels))
+    parts = len(release) // PART + 1
     ordered = frame.repartition(parts, ITEMS).sortWithinPartitions(sql.desc(size), ITEMS)
     _write(map_batches(ordered, _Named(labels), f"{ITEMS} array<string>"), staged)
     with spoken_errors():
-        total = table.frame.select(sql.sum(sql.size(ITEMS))).collect()[0][0]
-    return table.n_records, int(total or 0)
+        total = frame.select(sql.sum(size)).collect()[0][0]
+    return int(total or 0)
 
 
-def _write_chunks(release: DistributedChunks, staged: Path) -> tuple[int, int]:
-    """Write blocks of clusters; return how many records and published items there are."""
+def _write_chunks(chunks: DistributedChunks, staged: Path) -> int:
+    """Write blocks of clusters; return how many items they publish."""
     from pyspark.sql import functions as sql
 
-    frame = release.frame
+    frame = chunks.frame
     total = [sql.count("*"), *(sql.sum(sql.size(name)) for name in NAMED)]
     with spoken_errors():
         blocks, items, terms = frame.select(*total).collect()[0]
     ordered = frame.repartition(blocks // PART + 1, *COLUMNS).sortWithinPartitions(*COLUMNS)
     kinds = (f"{name} array<{'string' if name in NAMED else 'int'}>" for name in COLUMNS)
-    _write(map_batches(ordered, _Named(release.broadcast_names()), ", ".join(kinds)), staged)
-    return release.n_records, int(items or 0) + int(terms or 0)
+    names = share(frame, chunks.vocabulary.names)
+    _write(map_batches(ordered, _Named(names), ", ".join(kinds)), staged)
+    return int(items or 0) + int(terms or 0)
 
 
 class _Named:

@@ -1,196 +1,46 @@
-"""Releases that are distributed: as a method made them, or on disk and read by the workers."""
+"""Releases on disk that the workers read: records as tables, clusters as blocks, all checked."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setveil.core.errors import NotApplicable, ReleaseError
-from setveil.core.records import Whole
-from setveil.core.table import Vocabulary, canonical_order, take_rows
+from setveil.core.errors import ReleaseError, SetveilError
 from setveil.engine.spark import spoken_errors
-from setveil.release.base import rebuild
 from setveil.release.chunk_blocks import COLUMNS, NAMED, Lists, check_blocks
-from setveil.release.data_file import LabelledRows, content_blocks
-from setveil.release.disassociated import DisassociatedRelease
-from setveil.release.grouped import GroupedRelease
-from setveil.release.store import load_manifest, load_release
-from setveil.spark.batches import fold, lists_of, map_batches, rows_of
-from setveil.spark.chunks import DistributedChunks
+from setveil.release.data_file import content_blocks
+from setveil.spark.batches import fold, share
+from setveil.spark.chunks import DistributedChunks, assembled
 from setveil.spark.reading import address_of, reader_of
-from setveil.spark.table import ITEMS, DistributedTable, count_items, sorted_rows
-from setveil.spark.verify import check, chunk_parts, release_parts
+from setveil.spark.table import ITEMS, DistributedTable
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from setveil.core.arrays import Int32Array, Int64Array
-    from setveil.core.records import Parts, Shared
+    from setveil.core.records import Shared
     from setveil.engine.spark import Spark
-    from setveil.guarantee.base import Guarantee, Verdict
-    from setveil.release.base import Release
     from setveil.release.manifest import Manifest
 
 
-@dataclass(frozen=True, eq=False)
-class OpenedRelease:
-    """A release whose records are distributed, and its parts, which are releases.
-
-    One of groups is here: what its groups say depends on all of them. `sample` is a release of the
-    same form that shows each published label in one record, where records are rows of labels.
-    """
-
-    published: DistributedTable | DistributedChunks | Release
-    parts: Parts[Any]
-    sample: Release | None = None
-
-    @classmethod
-    def of_table(
-        cls, table: DistributedTable, form: str, structure: Mapping[str, Any]
-    ) -> OpenedRelease:
-        """Return the release of records over labels; the structure is that of its manifest."""
-        nodes = structure.get("nodes")
-        place = {}
-        if isinstance(nodes, list) and all(isinstance(node, dict) for node in nodes):
-            place = {str(node.get("id")): v for v, node in enumerate(nodes)}
-        order = sorted(table.vocabulary.names, key=lambda label: (place.get(label, 0), label))
-        sample = rebuild(form, LabelledRows.of([label] for label in order), structure)
-        numbers = numbers_in(sample, table.vocabulary.names)
-        return cls(table, release_parts(table.parts, sample, numbers), sample)
-
-    @classmethod
-    def of_rows(
-        cls,
-        frame: DataFrame,
-        labels: Sequence[str],
-        form: str,
-        structure: Callable[[Int64Array], Mapping[str, Any]],
-        *,
-        bags: bool,
-    ) -> OpenedRelease:
-        """Return the release of what a method made.
-
-        Parameters
-        ----------
-        frame
-            A column ``items`` of places in `labels`; it is read to count them, so keep one that
-            is costly to compute.
-        labels
-            What may be published.
-        form, structure
-            The form, and what its manifest says beside the records, by the labels that occur.
-        bags
-            Whether a label may stand in a record more than once.
-        """
-        supports = count_items(frame, len(labels))
-        used = np.flatnonzero(supports)
-        order = np.array(sorted(used.tolist(), key=labels.__getitem__), dtype=np.int64)
-        place = np.full(len(labels), -1, dtype=np.int32)
-        place[order] = np.arange(len(order))
-        shared = frame.sparkSession.sparkContext.broadcast(place)
-        renumbered = map_batches(
-            frame.select(ITEMS), partial(renumber, place=shared), f"{ITEMS} array<int>"
-        )
-        table = DistributedTable(
-            frame=renumbered,
-            vocabulary=Vocabulary(names=tuple(labels[i] for i in order.tolist())),
-            item_supports=supports[order],
-            bags=bags,
-        )
-        return cls.of_table(table, form, structure(used))
-
-    @property
-    def records(self) -> tuple[DistributedTable, Release]:
-        """The records, and the sample of their labels; chunks and groups are no such records."""
-        if not isinstance(self.published, DistributedTable) or self.sample is None:
-            raise NotApplicable("chunks are no records of items")
-        return self.published, self.sample
-
-    @property
-    def numbers(self) -> Int32Array:
-        """For each label of the records its number in the sample."""
-        table, sample = self.records
-        return numbers_in(sample, table.vocabulary.names)
-
-    def __len__(self) -> int:
-        table, _ = self.records
-        return table.n_records
-
-    def check(self, guarantee: Guarantee) -> Verdict:
-        """Check a promise without collecting the records."""
-        return check(guarantee, self.parts)
-
-    def in_form_order(self) -> DataFrame:
-        """Return the records as sorted rows of the sample's numbers."""
-        table, _ = self.records
-        place = table.share(self.numbers)
-        return map_batches(
-            table.frame.select(ITEMS), partial(renumber, place=place), f"{ITEMS} array<int>"
-        )
-
-    def collect(self) -> Release:
-        """Return the release here, in canonical order; for releases that fit."""
-        _, sample = self.records
-        with spoken_errors():
-            offsets, items = rows_of(self.in_form_order().toArrow()[ITEMS])
-        rows = take_rows(offsets, items, canonical_order(offsets, items))
-        return rebuild(
-            sample.form, LabelledRows(*rows, sample.data_rows().labels), sample.structure()
-        )
+def is_in_parts(manifest: Manifest) -> bool:
+    """Tell whether workers wrote the data file: one row per record, or per block of clusters."""
+    return manifest.structure.get("parts") is True
 
 
-def numbers_in(sample: Release, labels: Iterable[str]) -> Int32Array:
-    """Return the number that each of some labels has in a sample."""
-    shown = sample.data_rows()
-    number = {shown.labels[item]: item for item in shown.items.tolist()}
-    return np.array([number[label] for label in labels], dtype=np.int32)
-
-
-def renumber(table: pa.Table, place: Shared[Int32Array]) -> pa.Table:
-    """Give the numbers of rows other ones, and sort the rows (runs on a worker)."""
-    import pyarrow as pa
-
-    offsets, items = rows_of(table[ITEMS])
-    numbers = place.value[items] if len(items) else items
-    width = int(place.value.max(initial=0)) + 1
-    return pa.table({ITEMS: lists_of(*sorted_rows(offsets, numbers, width, bags=True))})
-
-
-def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRelease:
-    """Open a release on disk for checks on Spark.
-
-    The hash and the counts are checked. Records are read by the workers. Clusters of chunks whose
-    manifest lists them all are read here and then distributed; groups are read here and stay.
+def stored_records(folder: Path, manifest: Manifest, engine: Spark) -> DistributedTable:
+    """Return the records of a release as rows of labels; the hash and the counts are checked.
 
     Raises
     ------
     ReleaseError
         Something is damaged, or the data file is not Parquet.
     """
-    folder = Path(directory)
-    manifest = load_manifest(folder)
-    in_parts = manifest.structure.get("parts") is True
-    if manifest.form == DisassociatedRelease.form and in_parts:
-        blocks = _read(folder, manifest, engine)
-        _check_blocks(folder, blocks)
-        chunks = DistributedChunks.from_names(blocks)
-        _check_counts(folder, manifest, chunks.n_records, _places(chunks.frame, *NAMED))
-        return OpenedRelease(chunks, chunk_parts(chunks))
-    if manifest.form == DisassociatedRelease.form:
-        chunks = DistributedChunks.from_release(load_release(folder).as_chunks(), engine)
-        return OpenedRelease(chunks, chunk_parts(chunks))
-    if manifest.form == GroupedRelease.form:
-        release = load_release(folder)
-        return OpenedRelease(release, Whole(release))
     if manifest.format != "parquet":
         raise ReleaseError(
             f"Spark reads releases in Parquet, and this one is {manifest.format}",
@@ -198,13 +48,30 @@ def open_release(directory: str | os.PathLike[str], engine: Spark) -> OpenedRele
             fix="check it with --engine local",
         )
     lines = _read(folder, manifest, engine)
-    columns = {} if in_parts else {"id": "record", "item": "item"}
-    if in_parts:
+    columns = {} if is_in_parts(manifest) else {"id": "record", "item": "item"}
+    if is_in_parts(manifest):
         _check_names(folder, lines)
     # Bags: k-anonymity counts them.
     table = DistributedTable.from_frame(lines, bags=True, **columns)
     _check_counts(folder, manifest, table.n_records, _places(table.frame, ITEMS))
-    return OpenedRelease.of_table(table, manifest.form, manifest.structure)
+    return table
+
+
+def stored_chunks(folder: Path, manifest: Manifest, engine: Spark) -> DistributedChunks:
+    """Return the blocks of clusters that workers wrote, with all that is checked here of them.
+
+    Raises
+    ------
+    ReleaseError
+        Something is damaged, or the blocks are no clusters of a release.
+    """
+    blocks = _read(folder, manifest, engine)
+    _check_blocks(folder, blocks)
+    chunks = DistributedChunks.from_names(blocks)
+    _check_counts(folder, manifest, chunks.n_records, _places(chunks.frame, *NAMED))
+    names = share(chunks.frame, chunks.vocabulary.names)
+    _refuse(folder, fold(chunks.frame, partial(fault_of_clusters, names=names), max, ""))
+    return chunks
 
 
 def _read(folder: Path, manifest: Manifest, engine: Spark) -> DataFrame:
@@ -244,9 +111,12 @@ def _check_blocks(folder: Path, blocks: DataFrame) -> None:
     if blocks.dtypes != kinds:
         wanted = ", ".join(f"{name} ({kind})" for name, kind in kinds)
         raise ReleaseError(f"a part of the data must have the columns {wanted}", where=str(folder))
-    found = fold(blocks, fault_of, max, "")
-    if found:
-        raise ReleaseError(found, where=str(folder), fix="copy or write the release again")
+    _refuse(folder, fold(blocks, fault_of, max, ""))
+
+
+def _refuse(folder: Path, fault: str) -> None:
+    if fault:
+        raise ReleaseError(fault, where=str(folder), fix="copy or write the release again")
 
 
 def fault_of(blocks: pa.Table) -> str:
@@ -263,6 +133,15 @@ def fault_of(blocks: pa.Table) -> str:
     try:
         check_blocks(columns)
     except ReleaseError as error:
+        return error.what
+    return ""
+
+
+def fault_of_clusters(blocks: pa.Table, names: Shared[tuple[str, ...]]) -> str:
+    """Return why some blocks are no clusters of a release, or nothing (on a worker)."""
+    try:
+        assembled(blocks, names.value)
+    except SetveilError as error:
         return error.what
     return ""
 

@@ -10,17 +10,16 @@ import numpy as np
 
 from setveil.core.arrays import Int32Array, Int64Array, kept_offsets, offsets_of
 from setveil.core.errors import InputError, ParameterError
-from setveil.core.records import Records, Rows, Shared, Value
+from setveil.core.records import Records, Rows, Shared
 from setveil.core.table import TransactionTable, Vocabulary, frozen, take_rows
 from setveil.engine.spark import Spark, spoken_errors
-from setveil.spark.batches import PLACES, FrameParts, fold, lists_of, map_batches, rows_of
+from setveil.spark.batches import PLACES, FrameParts, fold, lists_of, map_batches, rows_of, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
     import pyarrow as pa
-    from pyspark import Broadcast
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ITEMS, RECORD = "items", "record"
@@ -148,7 +147,7 @@ class DistributedTable(Records):
         counts = counted["count"].to_numpy()
         order = sorted(range(len(names)), key=names.__getitem__)
         vocabulary = Vocabulary(names=tuple(names[i] for i in order))
-        shared = lists.sparkSession.sparkContext.broadcast(vocabulary.names)
+        shared = share(lists, vocabulary.names)
         kept = f", {RECORD} {dict(lists.dtypes)[RECORD]}" if RECORD in lists.columns else ""
         frame = map_batches(
             lists, partial(number_items, names=shared, bags=bags), f"{ITEMS} array<int>{kept}"
@@ -333,10 +332,6 @@ class DistributedTable(Records):
         return f"<DistributedTable: {self.n_items:,} items, {self.item_supports.sum():,} places>"
 
     # --- verbs --------------------------------------------------------------------------------
-
-    def broadcast(self, value: Value) -> Broadcast[Value]:
-        """Send a value to all workers once, as Spark names it."""
-        return self.session.sparkContext.broadcast(value)
 
     def persist(self) -> DistributedTable:
         """Return the table with its frame kept by Spark, in memory and on disk."""

@@ -62,6 +62,15 @@ def test_what_looks_at_a_whole_release_says_so(clinic):
     assert "use --engine local" in " ".join(found.output.split())
 
 
+def test_groups_are_verified_but_not_measured_there(clinic):
+    clinic.anonymize("cahd")
+    assert clinic.run("verify", clinic.release, "--engine", "spark").exit_code == 0
+    options = ["--original", clinic.data, "--engine", "spark"]
+    found = clinic.run("measure", clinic.release, *options)
+    assert found.exit_code == 2
+    assert "not cut into parts" in " ".join(found.output.split())
+
+
 def test_index(clinic):
     texts = clinic.folder / "texts.jsonl"
     texts.write_text('{"text": "High fever."}\n{"text": "Fevers, colds"}\n')

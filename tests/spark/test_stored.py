@@ -12,6 +12,7 @@ from tests.adversarial.crafted.writing import generalized, node, write_crafted
 
 from setveil import Taxonomy, TransactionTable
 from setveil.anonymize import Clump, Disassociate, SimpleSuppression
+from setveil.attack import Linkage, Targets
 from setveil.core.errors import NotApplicable, ParameterError, ReleaseError
 from setveil.guarantee import (
     Coherence,
@@ -22,6 +23,7 @@ from setveil.guarantee import (
     SupportConstraints,
 )
 from setveil.release import publish_grouped, publish_sets
+from setveil.release.account import Content
 from setveil.release.data_file import file_content
 from setveil.release.store import load_manifest, load_release, save, write_parts
 from setveil.spark import DistributedRelease, DistributedTable, anonymize
@@ -84,6 +86,12 @@ def test_crafted_releases_do_not_look_safer_than_here(spark, tmp_path):
         opened = crafted(spark, tmp_path / form, form, [["HIV", "flu"]], structure)
         with pytest.raises(NotApplicable, match=r"profiles|tags"):
             guarantee.check(opened)
+        with pytest.raises(NotApplicable, match="not cut into parts"):
+            Linkage().run(opened, targets=Targets(records=[0], known=[["flu"]]))
+        with pytest.raises(NotApplicable, match="not cut into parts"):
+            opened.label_counts()
+        assert opened.content() == Content()
+        assert opened.collect().to_rows() == load_release(tmp_path / form).to_rows()
     nodes[1:] = [node("7", "*", name="HIV"), node("HIV", "*", name="flu")]
     with pytest.raises(ParameterError, match="ambiguous"):
         crafted(spark, tmp_path / "two", "generalized", [["7"], ["HIV"]], generalized(*nodes))
@@ -118,6 +126,9 @@ def test_groups_are_read_here(spark, table, tmp_path):
     for p in (1, 2, 6):
         guarantee = PrivacyDegree(p=p, sensitive=("i0",))
         assert guarantee.check(opened) == guarantee.check(release)
+    assert (len(opened), opened.collect().to_rows()) == (60, release.to_rows())
+    with pytest.raises(NotApplicable, match="not cut into parts"):
+        opened.people()
 
 
 def test_disassociated(spark, table, tmp_path):
@@ -167,6 +178,11 @@ def parts_changed(folder, change):
             "disassociate",
             lambda f: f.with_columns(pl.col("rows").list.eval(pl.element() - 1)),
             "do not fit each other",
+        ),
+        (
+            "disassociate",
+            lambda f: f.with_columns(pl.col("items").list.reverse()),
+            "sub-record are not sorted",
         ),
     ],
 )

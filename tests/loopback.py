@@ -12,6 +12,7 @@ import random
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 import cloudpickle
 import numpy as np
@@ -83,11 +84,13 @@ def cut_at_random(n, seed):
 
 @dataclass(frozen=True, eq=False)
 class LoopbackTable(Records):
-    """A table in parts."""
+    """A table in parts, of sets whose records have no names."""
 
     table: TransactionTable
     seed: int = 0
     room: int = 4
+    has_ids: ClassVar[bool] = False
+    bags: ClassVar[bool] = False
 
     @property
     def vocabulary(self):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
-from functools import reduce
 from itertools import chain, combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.loopback import LoopbackTable
 from tests.strategies import tables_with_taxonomy
 
 from setveil import Taxonomy, TransactionTable
@@ -17,7 +16,7 @@ from setveil.anonymize import LRA, PCTA, AprioriKm, Coat, Disassociate, VPAKm
 from setveil.anonymize.base import shorten_log
 from setveil.anonymize.km.apriori_km import whole_cost
 from setveil.core.errors import InfeasibleError
-from setveil.core.records import Held, Parts, Records, Rows
+from setveil.core.records import Held, Rows
 from setveil.guarantee import KmAnonymity
 from setveil.release import publish_sets
 
@@ -33,71 +32,24 @@ from setveil.spark.kernels import (
 )
 
 
-def sent(value):
-    return pickle.loads(pickle.dumps(value))
-
-
-class TwoParts(Parts):
-    """Two parts on machines that share nothing."""
-
-    def __init__(self, parts, room=20):
-        self.both, self.room, self.spread, self.sample = parts, room, 2, parts[0]
-
-    def fold(self, part, merge, empty):
-        return reduce(merge, (sent(part)(sent(each)) for each in self.both), empty)
-
-    def regroup(self, split, solve):
-        groups = {}
-        for number, piece in chain.from_iterable(map(split, self.both)):
-            groups.setdefault(number, []).append(sent(piece))
-        return [solve(number, pieces) for number, pieces in groups.items()]
-
-    def map(self, change):
-        return TwoParts([change(each) for each in self.both])
-
-    def share(self, value):
-        return Held(value)
-
-
-class Halves(Records):
-    """A table in two parts, with the verbs of a distributed one."""
-
-    has_ids = bags = False
-
-    def __init__(self, table):
-        self.vocabulary, self.n_items, self.table = table.vocabulary, table.n_items, table
-        half = len(table) // 2
-        halves = (np.arange(half), np.arange(half, len(table)))
-        self._parts = TwoParts([Rows(p.offsets, p.items) for p in map(table.take, halves)])
-
-    parts = property(lambda self: self._parts)
-    n_records = property(lambda self: len(self.table))
-    longest = property(lambda self: self.table.longest)
-
-    def supports(self):
-        return self.table.supports()
-
-    def rows_at(self, places):
-        return self.table.rows_at(places)
-
-
 @pytest.mark.parametrize("cells", [1, 40, 1 << 22])
 @settings(max_examples=40)
 @given(
     drawn=tables_with_taxonomy(min_rows=4, max_rows=30),
     k=st.integers(2, 4),
     m=st.integers(1, 4),
+    cut=st.integers(0, 99),
 )
-def test_apriori_raises_as_here(cells, drawn, k, m):
+def test_apriori_raises_as_here(cells, drawn, k, m, cut):
     table, taxonomy = drawn
     if not k <= np.count_nonzero(table.lengths):
         return
     local = AprioriKm(k=k, m=m).anonymize(table, taxonomy=taxonomy)
-    halves = Halves(table)
-    tree, leaf = methods.items_in_tree(halves, taxonomy)
+    there = LoopbackTable(table, cut)
+    tree, leaf = methods.items_in_tree(there, taxonomy)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(apriori, "CELLS", cells)
-        search = apriori._Search(records=halves, tree=tree, leaf=leaf, k=k)
+        search = apriori._Search(records=there, tree=tree, leaf=leaf, k=k)
         raised = search.run(min(m, int(table.lengths.max())))
     assert shorten_log(raised.steps(tree, whole_cost(tree, table.items))) == local.log
 
@@ -108,14 +60,15 @@ def test_apriori_raises_as_here(cells, drawn, k, m):
     k=st.integers(2, 3),
     most=st.integers(4, 8),
     n_tops=st.integers(1, 6),
+    cut=st.integers(0, 99),
 )
-def test_parts_split_as_here(rows, k, most, n_tops):
+def test_parts_split_as_here(rows, k, most, n_tops, cut):
     table = TransactionTable.from_rows([[f"i{item}" for item in row] for row in rows])
     method = Disassociate(k=k, m=2, max_cluster_size=most, refine=False)
     local = method.anonymize(table).release
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splitting, "TOPS", n_tops)
-        splits = splitting.make_parts(Halves(table), k=k, most=2 * most)
+        splits = splitting.make_parts(LoopbackTable(table, cut), k=k, most=2 * most)
     part = splits.questions.route(table.offsets, table.items)
     assert np.bincount(part).tolist() == [piece.size for piece in splits.groups]
     found = []
@@ -133,13 +86,13 @@ def test_parts_split_as_here(rows, k, most, n_tops):
 )
 def test_buckets_are_as_large_as_their_histograms_say(drawn, k, most_items):
     table, taxonomy = drawn
-    halves = Halves(table)
-    tree, leaf = methods.items_in_tree(halves, taxonomy)
+    there = LoopbackTable(table)
+    tree, leaf = methods.items_in_tree(there, taxonomy)
     limits = splitting.Limits(k, 2 * k, most_items)
     for n_empty in {0, int(np.count_nonzero(table.lengths == 0))}:
         if len(table) - n_empty < k:
             continue
-        made = splitting.make_buckets(halves, tree, leaf, limits, n_empty=n_empty)
+        made = splitting.make_buckets(there, tree, leaf, limits, n_empty=n_empty)
         bucket = made.route(Rows(table.offsets, table.items))
         counted = bucket[table.lengths > 0] if n_empty else bucket
         assert np.bincount(counted, minlength=len(made.sizes)).tolist() == made.sizes.tolist()
@@ -159,10 +112,10 @@ def test_histograms_count_what_lies_below_heads():
 def test_long_records_fill_a_bucket_before_their_number():
     rows = [["a", "b", "c", "d"][: 1 + number % 4] for number in range(40)]
     table = TransactionTable.from_rows(rows)
-    halves = Halves(table)
-    tree, leaf = methods.items_in_tree(halves, Taxonomy.balanced(["a", "b", "c", "d"]))
-    made = splitting.make_buckets(halves, tree, leaf, splitting.Limits(2, 1000, 60))
-    whole = splitting.make_buckets(halves, tree, leaf, splitting.Limits(2, 1000, 100))
+    there = LoopbackTable(table)
+    tree, leaf = methods.items_in_tree(there, Taxonomy.balanced(["a", "b", "c", "d"]))
+    made = splitting.make_buckets(there, tree, leaf, splitting.Limits(2, 1000, 60))
+    whole = splitting.make_buckets(there, tree, leaf, splitting.Limits(2, 1000, 100))
     assert whole.sizes.tolist() == [40]
     bucket = made.route(Rows(table.offsets, table.items))
     assert np.bincount(bucket).tolist() == made.sizes.tolist()

@@ -28,7 +28,7 @@ from setveil.release.store import load_manifest, load_release
 from setveil.release.views import sums_at
 from setveil.spark.batches import FrameParts, fold, lists_of, map_batches, rows_of, share
 from setveil.spark.chunks import DistributedChunks, lists_in
-from setveil.spark.stored import is_in_parts, stored_chunks, stored_records
+from setveil.spark.stored import has_data_in_parts, stored_chunks, stored_records
 from setveil.spark.table import ITEMS, RECORD, DistributedTable, count_items, sorted_rows
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class DistributedRelease(PartedRelease):
         folder = Path(directory)
         manifest = load_manifest(folder)
         if manifest.form == DisassociatedRelease.form:
-            if is_in_parts(manifest):
+            if has_data_in_parts(manifest):
                 return cls.of_chunks(stored_chunks(folder, manifest, engine))
             return cls.from_release(load_release(folder), engine)
         if manifest.form == GroupedRelease.form:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from setveil.release.manifest import Manifest
 
 
-def is_in_parts(manifest: Manifest) -> bool:
+def has_data_in_parts(manifest: Manifest) -> bool:
     """Tell whether workers wrote the data file: one row per record, or per block of clusters."""
     return manifest.structure.get("parts") is True
 
@@ -48,8 +48,8 @@ def stored_records(folder: Path, manifest: Manifest, engine: Spark) -> Distribut
             fix="check it with --engine local",
         )
     lines = _read(folder, manifest, engine)
-    columns = {} if is_in_parts(manifest) else {"id": "record", "item": "item"}
-    if is_in_parts(manifest):
+    columns = {} if has_data_in_parts(manifest) else {"id": "record", "item": "item"}
+    if has_data_in_parts(manifest):
         _check_names(folder, lines)
     # Bags: k-anonymity counts them.
     table = DistributedTable.from_frame(lines, bags=True, **columns)

@@ -48,7 +48,7 @@ PACKAGES = {
 # Modules of a package that are used by their own names.
 MODULES = {
     "core": ("table", "taxonomy", "errors", "registry"),
-    "io": ("readers", "layout", "detect", "cleaning", "identifiers", "writers"),
+    "io": ("readers", "layout", "detect", "tables", "identifiers", "writers"),
     "text": ("extract", "query_log", "topics", "selection"),
 }
 

@@ -120,7 +120,9 @@ release...
     ) -> dict[str, Rate | None]:
         """Compare the guess with the truth: :func:`setveil.measure.score` says how.
 
-        >>> Guess(attack="gossip").score(release=None, original=None, key=None)
+        >>> from setveil import TransactionTable
+        >>> table = TransactionTable.from_rows([["flu"]])
+        >>> Guess(attack="gossip").score(release=None, original=table, key=None)
         Traceback (most recent call last):
         setveil.core.errors.NotApplicable: guesses of 'gossip' cannot be scored
         """

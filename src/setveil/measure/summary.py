@@ -241,8 +241,10 @@ def score(
 
     Examples
     --------
+    >>> from setveil import TransactionTable
     >>> from setveil.attack import Guess
-    >>> score(Guess(attack="gossip"), release=None, original=None, key=None)
+    >>> table = TransactionTable.from_rows([["flu"]])
+    >>> score(Guess(attack="gossip"), release=None, original=table, key=None)
     Traceback (most recent call last):
     setveil.core.errors.NotApplicable: guesses of 'gossip' cannot be scored
     """

@@ -131,6 +131,12 @@ class DistanceAttack(EliminationAttack):
         None, doc="items of a context that are used, the most telling ones; none for all"
     )
 
+    def prepare(
+        self, release: Release, relatedness: Relatedness, rng: np.random.Generator
+    ) -> tuple[Relatedness, tuple[str, ...]]:
+        """Return the relatedness: tables are judged by distances alone."""
+        return relatedness, ()
+
     def eliminate(self, distances: FloatArray) -> Eliminated:
         """Return which cells of a table of distances are eliminated."""
         raise NotImplementedError

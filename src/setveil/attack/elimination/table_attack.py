@@ -121,8 +121,7 @@ class EliminationAttack:
 
         It is given the release, the relatedness and the generator, and what else :meth:`run` was.
         """
-        _, relatedness, _ = given
-        return relatedness, ()
+        raise NotImplementedError
 
     def guess_table(
         self,

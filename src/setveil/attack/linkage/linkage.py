@@ -507,6 +507,7 @@ class Trace(NamedTuple):
     def merge(self, other: Trace) -> Trace:
         """Return what both say.
 
+        >>> from setveil.release.base import Matches
         >>> one, two = (Matches(records=np.array(records), weights=np.array(weights))
         ...             for records, weights in (([4, 5], [0.5, 0.25]), ([7], [0.5])))
         >>> traces = [Trace.of(one, one.records, frozenset({"flu", "gout"}), most=9),

@@ -47,8 +47,8 @@ def test_long_tests_leave_a_representative():
         "tests/a.py::test_near[two]": 1.5,
         "tests/a.py::test_far[one]": 9,
         "tests/a.py::test_far[two]": 9,
-        "tests/a.py::test_alone": 1,
-        "tests/a.py::test_fast": 0.9,
+        "tests/a.py::test_alone": 2,
+        "tests/a.py::test_fast": 1.9,
         "tests/b.py::test_any": 5,
     }
     assert tiers.choose(times, {"tests/b.py"}) == [
